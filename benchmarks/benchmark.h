@@ -55,6 +55,8 @@ void kiln_benchmark_warm(struct kiln_report *report);
 #define KILN_ROW_WARM           "100 plans on %s, all on disk"
 #define KILN_ROW_EXECUTE        "ExecuteOpGraph, launch is a no-op"
 #define KILN_ROW_LAUNCH         "the no-op launch alone"
+#define KILN_ROW_DECLARED       "ExecuteOpGraph, 10 tensors"
+#define KILN_ROW_OVERRIDES      "ExecuteOpGraphWithOverrides, 10 tensors"
 
 /* Graphs whose one kernel the compile group measures. */
 struct kiln_compile_graph {

@@ -151,42 +151,81 @@ void kiln_benchmark_plugin(struct kiln_report *report)
 /* Calls per sample: one call is shorter than reading the clock is exact. */
 enum { BATCH = 1000 };
 
-static enum kiln_status measure_execute(struct kiln_report *report,
-                                        const struct kiln_plugin_host *host,
-                                        struct kiln_error *error)
-{
-    hipdnnEnginePluginExecutionContext_t context = NULL;
-    enum kiln_status status = create_context(host, &context, error);
-    if (status)
-        return status;
-    size_t workspace_bytes = 0;
-    status = kiln_plugin_host_check(host,
-                                    host->hipdnnEnginePluginGetWorkspaceSizeFromExecutionContext(
-                                        host->handle, context, &workspace_bytes),
-                                    "GetWorkspaceSizeFromExecutionContext", error);
-    if (status)
-        return status;
-    /* Nothing reads or writes these: the launch does nothing. uids of the graph's inputs and its
-     * output. */
-    static _Alignas(256) char memory[256];
-    const hipdnnPluginDeviceBuffer_t buffers[] = {
-        {1, memory}, {2, memory}, {3, memory}, {14, memory}};
-    void *workspace = workspace_bytes ? memory : NULL;
+/* With overrides each tensor has a smaller shape, which the plan has seen before. */
+struct execution {
+    const char *row;
+    const int64_t *uids;
+    uint32_t tensor_count;
+    bool has_overrides;
+};
 
-    uint64_t count;
-    double *samples = kiln_samples_new(report, 500, &count);
-    for (uint64_t i = 0; i < count && !status; i++) {
+enum { MAX_TENSORS = 10 };
+
+static enum kiln_status measure_execution(struct kiln_report *report,
+                                          const struct kiln_plugin_host *host,
+                                          hipdnnEnginePluginExecutionContext_t context,
+                                          void *workspace, const struct execution *execution,
+                                          struct kiln_error *error)
+{
+    /* Nothing reads or writes these: the launch does nothing. */
+    static _Alignas(256) char memory[256];
+    static const int64_t dims[] = {7, 1024}, strides[] = {1024, 1};
+    hipdnnPluginDeviceBuffer_t buffers[MAX_TENSORS];
+    uint32_t ranks[MAX_TENSORS];
+    const int64_t *dims_of[MAX_TENSORS], *strides_of[MAX_TENSORS];
+    for (uint32_t i = 0; i < execution->tensor_count; i++) {
+        buffers[i] = (hipdnnPluginDeviceBuffer_t){execution->uids[i], memory};
+        ranks[i] = 2;
+        dims_of[i] = dims;
+        strides_of[i] = strides;
+    }
+    const uint32_t count = execution->tensor_count;
+    uint64_t sample_count;
+    double *samples = kiln_samples_new(report, 500, &sample_count);
+    enum kiln_status status = KILN_OK;
+    for (uint64_t i = 0; i < sample_count && !status; i++) {
         hipdnnPluginStatus_t code = HIPDNN_PLUGIN_STATUS_SUCCESS;
         uint64_t start = kiln_clock_ns();
         for (int call = 0; call < BATCH && !code; call++)
-            code = host->hipdnnEnginePluginExecuteOpGraph(host->handle, context, workspace, buffers,
-                                                          sizeof(buffers) / sizeof(buffers[0]));
+            code = execution->has_overrides
+                       ? host->hipdnnEnginePluginExecuteOpGraphWithOverrides(
+                             host->handle, context, workspace, buffers, count, count,
+                             execution->uids, ranks, dims_of, strides_of)
+                       : host->hipdnnEnginePluginExecuteOpGraph(host->handle, context, workspace,
+                                                                buffers, count);
         samples[i] = (double)(kiln_clock_ns() - start) / (double)BATCH;
-        status = kiln_plugin_host_check(host, code, "ExecuteOpGraph", error);
+        status = kiln_plugin_host_check(host, code, execution->row, error);
     }
     if (!status)
-        kiln_report_samples(report, KILN_ROW_EXECUTE, "", samples, count);
+        kiln_report_samples(report, execution->row, "", samples, sample_count);
     free(samples);
+    return status;
+}
+
+static enum kiln_status measure_executions(struct kiln_report *report, const char *path,
+                                           const struct execution *executions, uint32_t count,
+                                           struct kiln_error *error)
+{
+    struct kiln_plugin_host *host = calloc(1, sizeof *host); /* the process keeps it */
+    if (!host)
+        return kiln_error_set(error, KILN_NO_MEMORY, "no memory for a host");
+    hipdnnEnginePluginExecutionContext_t context = NULL;
+    size_t workspace_bytes = 0;
+    enum kiln_status status = kiln_plugin_host_open(host, path, error);
+    if (!status)
+        status = create_context(host, &context, error);
+    if (!status)
+        status =
+            kiln_plugin_host_check(host,
+                                   host->hipdnnEnginePluginGetWorkspaceSizeFromExecutionContext(
+                                       host->handle, context, &workspace_bytes),
+                                   "GetWorkspaceSizeFromExecutionContext", error);
+    void *workspace = NULL;
+    if (!status && workspace_bytes)
+        workspace = aligned_alloc(256, (workspace_bytes + 255) / 256 * 256);
+    for (uint32_t i = 0; i < count && !status; i++)
+        status = measure_execution(report, host, context, workspace, &executions[i], error);
+    free(workspace);
     return status;
 }
 
@@ -219,14 +258,21 @@ void kiln_benchmark_execute(struct kiln_report *report)
     setenv("KILN_HIP_LIBRARY", KILN_BENCHMARK_NULL_HIP, 1);
     setenv("KILN_CACHE_DIR", "", 1);
     setenv("KILN_COMPILE_WORKER", KILN_BENCHMARK_WORKER, 0);
-    static struct kiln_plugin_host host;
+    static const int64_t uids[MAX_TENSORS] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+    static const int64_t uids_of_ten_nodes[] = {1, 2, 3, 14};
+    static const struct execution ten_nodes[] = {{KILN_ROW_EXECUTE, uids_of_ten_nodes, 4, false}};
+    static const struct execution ten_tensors[] = {
+        {KILN_ROW_DECLARED, uids, MAX_TENSORS, false},
+        {KILN_ROW_OVERRIDES, uids, MAX_TENSORS, true},
+    };
     struct kiln_error error;
     kiln_error_init(&error);
-    enum kiln_status status = kiln_plugin_host_open(&host, graph_path, &error);
-    if (!status)
-        status = measure_execute(report, &host, &error);
+    enum kiln_status status = measure_executions(report, graph_path, ten_nodes, 1, &error);
     if (!status)
         status = measure_launch(report, &error);
+    if (!status)
+        status = measure_executions(report, "benchmarks/graphs/sum_of_nine_fp32.json", ten_tensors,
+                                    2, &error);
     if (status)
         kiln_report_note(report, KILN_ROW_EXECUTE, "", "not measured: %s", error.text);
 }

@@ -17,7 +17,8 @@
     X(hipdnnEnginePluginCreateExecutionContext)                                                    \
     X(hipdnnEnginePluginDestroyExecutionContext)                                                   \
     X(hipdnnEnginePluginGetWorkspaceSizeFromExecutionContext)                                      \
-    X(hipdnnEnginePluginExecuteOpGraph)
+    X(hipdnnEnginePluginExecuteOpGraph)                                                            \
+    X(hipdnnEnginePluginExecuteOpGraphWithOverrides)
 
 struct kiln_plugin_host {
 #define KILN_PLUGIN_MEMBER(name) __typeof__(&name) name;

@@ -49,14 +49,14 @@ static const char *const sketches[] = {
                                                             "2,2"),
     "ResampleFwd x=3,8,11,12 y=3,8,11,12" POOLING("AVGPOOL_EXCLUDE_PADDING", "ZERO_PAD", "1,1",
                                                   "1,1", "3,3"),
-    "ResampleFwd x=3,8,11:HALF y=3,8,6:HALF" POOLING("AVGPOOL_INCLUDE_PADDING", "ZERO_PAD", "1", "2",
-                                                     "3"),
+    "ResampleFwd x=3,8,11:HALF y=3,8,6:HALF" POOLING("AVGPOOL_INCLUDE_PADDING", "ZERO_PAD", "1",
+                                                     "2", "3"),
     "ResampleFwd x=9,48,7,7:HALF y=9,48,1,1:HALF" POOLING("AVGPOOL_INCLUDE_PADDING", "ZERO_PAD",
                                                           "0,0", "7,7", "7,7"),
-    "ResampleBwd dy=3,8,6,5 index=3,8,6,5:INT32 dx=3,8,12,10" POOLING("MAXPOOL", "NEG_INF_PAD", "0,0",
-                                                                      "2,2", "2,2"),
-    "ResampleBwd dy=3,8,6,6 dx=3,8,11,12" POOLING("AVGPOOL_EXCLUDE_PADDING", "ZERO_PAD", "1,1", "2,2",
-                                                  "3,3"),
+    "ResampleBwd dy=3,8,6,5 index=3,8,6,5:INT32 dx=3,8,12,10" POOLING("MAXPOOL", "NEG_INF_PAD",
+                                                                      "0,0", "2,2", "2,2"),
+    "ResampleBwd dy=3,8,6,6 dx=3,8,11,12" POOLING("AVGPOOL_EXCLUDE_PADDING", "ZERO_PAD", "1,1",
+                                                  "2,2", "3,3"),
     "Sdpa" HEADS " o=2,4,37,32:HALF !causal_mask=true",
     "Sdpa" HEADS " o=2,4,37,32:HALF stats=2,4,37,1 !generate_stats=true !left_bound=16 "
     "!right_bound=3",
@@ -207,8 +207,8 @@ Test(general_kernels, a_tensor_that_broadcasts_in_a_smaller_shape_alone_has_none
     struct kiln_error error;
     kiln_error_init(&error);
     set_up(&subject, "Pointwise in_0=4,6 in_1=4,6 out_0=4,6 !operation='ADD'", "gfx942");
-    const struct kiln_shape_overrides overrides = {
-        1, &subject.graph.tensors[1].uid, (const uint32_t[]){2}, dims_of, strides_of};
+    const struct kiln_shape_overrides overrides = {1, &subject.graph.tensors[1].uid,
+                                                   (const uint32_t[]){2}, dims_of, strides_of};
     cr_assert_eq(kiln_graph_read_with_overrides(subject.bytes.data, subject.bytes.size, &overrides,
                                                 &subject.arena, &graph, &error),
                  KILN_OK, "%s", error.text);

@@ -126,8 +126,8 @@ static void append_image_offset(const struct kiln_emission *emission, uint32_t a
         if (stride == 0)
             continue;
         kiln_buffer_printf(source, " + (kiln_index)w%" PRIu32 " * ", i);
-        kiln_emit_window_number(emission, "kiln_index", stride, source,
-                                "image%" PRIu32 "_%" PRIu32, access, i);
+        kiln_emit_window_number(emission, "kiln_index", stride, source, "image%" PRIu32 "_%" PRIu32,
+                                access, i);
     }
 }
 

@@ -137,8 +137,7 @@ static bool is_constant(const struct kiln_ir *ir, uint32_t value)
 {
     const struct kiln_op *op = &ir->ops[value];
     return op->opcode == KILN_OP_CONSTANT ||
-           (op->opcode == KILN_OP_BROADCAST &&
-            ir->ops[op->operands[0]].opcode == KILN_OP_CONSTANT);
+           (op->opcode == KILN_OP_BROADCAST && ir->ops[op->operands[0]].opcode == KILN_OP_CONSTANT);
 }
 
 /* A cluster that reduces the same elements, and may run where the operation may; or KILN_NONE. */

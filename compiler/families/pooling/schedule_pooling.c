@@ -33,8 +33,7 @@ static void stride_over_results(const struct kiln_schedule_task *task, int64_t *
     for (uint32_t i = 0; i < rank; i++) {
         const struct kiln_map_axis *axis = &map->axes[i];
         if (axis->along < image_rank)
-            strides[rank - 1 - i] =
-                image_strides[image_rank - 1 - axis->along] * axis->step.value;
+            strides[rank - 1 - i] = image_strides[image_rank - 1 - axis->along] * axis->step.value;
     }
     memcpy(image_strides, strides, sizeof strides);
 }
@@ -98,8 +97,8 @@ static void find_window(const struct kiln_schedule_task *task, uint32_t number,
     for (uint32_t i = 0; i < map->axis_count; i++) {
         int64_t size = iteration->dims[iteration->rank - 1 - i];
         int64_t step = map->axes[i].step.value;
-        bool is_one = i < results->rank ? kiln_domain_is_one(results, results->rank - 1 - i)
-                                        : size == 1;
+        bool is_one =
+            i < results->rank ? kiln_domain_is_one(results, results->rank - 1 - i) : size == 1;
         if (map->axes[i].along != source->over || is_one)
             continue;
         if (i < results->rank) {
@@ -141,8 +140,8 @@ static void find_masks(const struct kiln_schedule_task *task, struct kiln_schedu
         struct kiln_pooling_window *window = &pooling->windows[i];
         bool meets_image = window->divisor == 0 && window->first + window->reach > 0 &&
                            window->first + (pixels[i] - 1) * window->step < window->size;
-        window->is_masked = window->has_padding &&
-                            (schedule->options->is_general || !(may_repeat && meets_image));
+        window->is_masked =
+            window->has_padding && (schedule->options->is_general || !(may_repeat && meets_image));
     }
 }
 

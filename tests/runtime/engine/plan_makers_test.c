@@ -332,8 +332,8 @@ Test(plan_makers, a_program_is_compiled_though_a_thread_looks_for_it)
     create_plan_during((struct search){.find = find_program});
 }
 
-/* The device refuses what a cache has. One that only looks has no answer; one that may compile makes
- * another, as if nobody had looked. */
+/* The device refuses what a cache has. One that only looks has no answer; one that may compile
+ * makes another, as if nobody had looked. */
 Test(plan_makers, a_search_declines_nothing)
 {
     cr_assert_eq(setenv("KILN_SHAPES", "constant", 1), 0);
