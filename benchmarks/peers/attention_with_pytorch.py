@@ -16,7 +16,8 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
-from taking_turns import (GraphText, KilnPlans, bytes_of, geometric_mean, largest_error,
+from graph_text import GraphText
+from taking_turns import (KilnPlans, bytes_of, geometric_mean, largest_error,
                           times_in_turns)
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.attention.flex_attention import flex_attention

@@ -15,7 +15,8 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
-from taking_turns import (GraphText, KilnPlans, bytes_of, geometric_mean, largest_error,
+from graph_text import GraphText
+from taking_turns import (KilnPlans, bytes_of, geometric_mean, largest_error,
                           times_in_turns)
 
 BLOCK = 32

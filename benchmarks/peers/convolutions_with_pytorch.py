@@ -15,7 +15,8 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
-from taking_turns import (SCHEDULES, GraphText, KilnPlans, bytes_of, geometric_mean, largest_error,
+from graph_text import GraphText
+from taking_turns import (SCHEDULES, KilnPlans, bytes_of, geometric_mean, largest_error,
                           numbers, times_in_turns)
 
 TOLERANCE = 2e-2  # share of the largest value; half
