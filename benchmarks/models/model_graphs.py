@@ -242,7 +242,8 @@ def attention(model: Model, name: str, q: str, k: str, v: str, shape: Shape,
     graph = LayerText(model, name)
     return graph.finish(shape, lambda out: graph.node(
         "SdpaAttributes", q_tensor_uid=graph.value(q), k_tensor_uid=graph.value(k),
-        v_tensor_uid=graph.value(v), o_tensor_uid=out, causal_mask=is_causal))
+        v_tensor_uid=graph.value(v), o_tensor_uid=out, causal_mask=is_causal,
+        attn_scale_value=HEAD_SIZE ** -0.5))
 
 
 def llama_block(name: str, batch: int, tokens: int, cached: int = 0) -> Model:

@@ -83,7 +83,7 @@ def forward_graph(case: Case) -> tuple[str, list[int], list[int]]:
     q, k, v = (graph.packed_tensor(dims) for dims in (case.q, case.k, case.k))
     o = graph.packed_tensor(case.q)
     graph.node("SdpaAttributes", q_tensor_uid=q, k_tensor_uid=k, v_tensor_uid=v, o_tensor_uid=o,
-               causal_mask=case.is_causal)
+               causal_mask=case.is_causal, attn_scale_value=case.size ** -0.5)
     return graph.text(), [q, k, v], [o]
 
 
@@ -95,7 +95,8 @@ def backward_graph(case: Case) -> tuple[str, list[int], list[int]]:
     dq, dk, dv = (graph.packed_tensor(dims) for dims in (case.q, case.k, case.k))
     graph.node("SdpaBackwardAttributes", q_tensor_uid=q, k_tensor_uid=k, v_tensor_uid=v,
                o_tensor_uid=o, do_tensor_uid=do, stats_tensor_uid=stats, dq_tensor_uid=dq,
-               dk_tensor_uid=dk, dv_tensor_uid=dv, causal_mask=case.is_causal)
+               dk_tensor_uid=dk, dv_tensor_uid=dv, causal_mask=case.is_causal,
+               attn_scale_value=case.size ** -0.5)
     return graph.text(), [q, k, v, o, do, stats], [dq, dk, dv]
 
 
