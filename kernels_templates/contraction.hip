@@ -60,9 +60,10 @@ KILN_TURN_KERNEL(kiln_pack, shared, KILN_LDS_PACKS + KILN_RING_PACKS)
 
     /* Pipeline: operands to matrix instructions. */
     kiln_mma_sums sums[KILN_FRAGMENTS_M][KILN_FRAGMENTS_N];
-    kiln_multiply(arguments, task, wave, shared, sums);
     if (task.range.is_empty)
         kiln_clear_sums(sums);
+    else
+        kiln_multiply(arguments, task, wave, shared, sums);
 
     /* Ending: strips of sums through LDS to memory. Rolled, as is the loop over rows: the work on the result is in the text once. */
     kiln_sum *strip = (kiln_sum *)shared;

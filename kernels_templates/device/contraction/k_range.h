@@ -7,7 +7,7 @@
 struct kiln_k_range {
     unsigned first;
     unsigned size;
-    bool is_empty; /* something is computed nevertheless, and then zero is stored */
+    bool is_empty; /* zero is stored */
 };
 
 #endif

@@ -145,7 +145,6 @@ KILN_DEVICE void kiln_multiply(const kiln_arguments &arguments, const kiln_task 
                                const kiln_wave &wave, kiln_pack *shared,
                                kiln_mma_sums (&sums)[KILN_FRAGMENTS_M][KILN_FRAGMENTS_N])
 {
-    const unsigned size = task.range.is_empty ? 0 : task.range.size;
     kiln_left_stage left;
     kiln_right_stage right;
     kiln_left_start(arguments, task.batch, task.place.row, left.source);
@@ -154,9 +153,10 @@ KILN_DEVICE void kiln_multiply(const kiln_arguments &arguments, const kiln_task 
     kiln_right_advance(arguments, task.range.first, right.source);
     const kiln_ring ring = kiln_ring_init(shared + KILN_LDS_PACKS);
     if (kiln_has_sums(wave))
-        kiln_consume(size, ring, shared, wave.row, wave.k, sums[0][0]);
+        kiln_consume(task.range.size, ring, shared, wave.row, wave.k, sums[0][0]);
     else
-        kiln_produce(arguments, left, right, task.last_left, task.last_right, size, ring, shared);
+        kiln_produce(arguments, left, right, task.last_left, task.last_right, task.range.size, ring,
+                     shared);
     kiln_barrier();
     kiln_ring_end(ring);
 }
