@@ -435,13 +435,8 @@ static void choose_modes(const struct kiln_graph *graph,
         if (access->strides[inner] == 0) {
             access->mode = KILN_ACCESS_SPLAT;
         } else if (kiln_walk_is_dense(schedule, group, i) &&
-                   kiln_vector_is_possible(graph, problem->target, schedule, group, i, inner)) {
-            enum kiln_dtype dtype = group->accesses[i].dtype;
-            access->mode = KILN_ACCESS_VECTOR;
-            access->alignment_bytes =
-                kiln_dtype_is_packed(dtype)
-                    ? kiln_packed_alignment(graph, problem->target, schedule, group, i, inner)
-                    : kiln_vector_alignment(problem->target, dtype, schedule->walk.vector_elems);
+                   kiln_vector_is_possible(schedule, group, i, inner)) {
+            kiln_set_vector_access(graph, problem->target, schedule, group, i, inner);
         } else {
             access->mode = KILN_ACCESS_GATHER;
         }

@@ -1,6 +1,7 @@
 #include "compiler/families/reduction/schedule/reduction_schedule.h"
 #include "compiler/schedule/schedule.h"
 #include "compiler/schedule/schedule_group.h"
+#include "compiler/schedule/vector_access.h"
 
 #include "tests/compiler/families/reduction/reduction_fixture.h"
 
@@ -512,7 +513,7 @@ Test(schedule_reduction, little_local_memory_means_smaller_work_groups)
     }
 }
 
-Test(schedule_reduction, vectors_that_may_be_misaligned_are_no_vectors_on_cuda)
+Test(schedule_reduction, vectors_that_may_be_misaligned_need_the_elements_alignment_on_cuda)
 {
     struct reduction_case sum = {.content = REDUCTION_SUM,
                                  .rank = 2,
@@ -525,8 +526,9 @@ Test(schedule_reduction, vectors_that_may_be_misaligned_are_no_vectors_on_cuda)
         fixture->target.kind = KILN_TARGET_CUDA;
         struct kiln_fusion_group group = reduction_fixture_group(fixture, &sum);
         struct kiln_schedule schedule = reduction_fixture_schedule(fixture, &group);
-        cr_assert_eq(schedule.accesses[0].mode, odd ? KILN_ACCESS_GATHER : KILN_ACCESS_VECTOR);
+        cr_assert_eq(schedule.accesses[0].mode, KILN_ACCESS_VECTOR);
         cr_assert_eq(schedule.accesses[0].alignment_bytes, odd ? 4 : 16);
+        cr_assert_eq(kiln_access_is_unaligned(&group, &fixture->target, &schedule, 0), odd);
         ir_fixture_destroy(fixture);
     }
 }
