@@ -80,12 +80,17 @@ void kiln_emit_accumulation_head(const struct kiln_reduction_emission *reduction
 }
 
 /* A block that accumulates `operand`: the head declares it, up to the '=', and the tail is the
- * rest. */
-static void append_operand_head(const struct kiln_accumulator *accumulator,
+ * rest. The first elements of a vector that was moved back have been accumulated already. */
+static void append_operand_head(const struct kiln_reduction_emission *reduction,
+                                const struct kiln_accumulator *accumulator, bool is_tail,
                                 struct kiln_buffer *source)
 {
+    uint32_t moved = is_tail ? 0 : reduction->emission->schedule->walk.moved_elems;
     kiln_buffer_printf(source, "            {\n            const %s operand = ",
                        kiln_scalar_type(accumulator->scalar));
+    if (moved != 0)
+        kiln_buffer_printf(source, "e < %" PRIu32 " && position.is_moved ? %s : ", moved,
+                           kiln_accumulator_neutral(accumulator));
 }
 
 static void append_operand_tail(const struct kiln_reduction_emission *reduction, uint32_t index,
@@ -112,7 +117,7 @@ static void append_loaded_accumulation(const struct kiln_reduction_emission *red
     const struct kiln_accumulator *accumulator = &reduction->passes->accumulators[index];
     const char *target = is_tail ? "merged" : "lanes";
     if (!kiln_accumulator_is_moments(accumulator)) {
-        append_operand_head(accumulator, source);
+        append_operand_head(reduction, accumulator, is_tail, source);
         append_loaded(reduction, index, 0, "e", source);
         append_operand_tail(reduction, index, is_tail, source);
         return;
@@ -157,7 +162,7 @@ void kiln_emit_accumulation(const struct kiln_reduction_emission *reduction, uin
                                target, i, target, i);
             continue;
         }
-        append_operand_head(accumulator, source);
+        append_operand_head(reduction, accumulator, is_tail, source);
         kiln_emit_value(&reduction->values, accumulator->operand, source);
         append_operand_tail(reduction, i, is_tail, source);
     }

@@ -60,6 +60,7 @@ struct kiln_reduction_sizes kiln_reduction_sizes(const struct kiln_emission *emi
         sizes.steps = lines;
     } else {
         uint64_t cols = (uint64_t)schedule->walk.dims[inner];
+        cols += schedule->walk.moved_elems;
         sizes.steps = lines * (cols / schedule->walk.vector_elems);
         sizes.tails = lines * (cols % schedule->walk.vector_elems);
     }

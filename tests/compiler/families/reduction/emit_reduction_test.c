@@ -232,6 +232,22 @@ Test(emit_reduction, the_last_vector_of_rows_is_moved_back)
     ir_fixture_destroy(cuda.fixture);
 }
 
+Test(emit_reduction, elements_of_a_vector_that_was_moved_back_are_accumulated_once)
+{
+    struct reduction_case sum = {.content = REDUCTION_SUM,
+                                 .rank = 2,
+                                 .dims = {100000, 1021},
+                                 .reduced_axes = 2,
+                                 .dtype = KILN_DTYPE_F32};
+    struct emitted emitted = emit("gfx90a", &sum);
+    EXPECT_TEXT(emitted, "#define KILN_STEPS 256u\n");
+    EXPECT_TEXT(emitted, "#define KILN_HAS_TAILS 0\n");
+    EXPECT_TEXT(emitted, "position.is_moved = position.column > 1017u;\n");
+    EXPECT_TEXT(emitted, "position.column -= position.is_moved ? 3u : 0u;\n");
+    EXPECT_TEXT(emitted, "const float operand = e < 3 && position.is_moved ? 0 : ");
+    ir_fixture_destroy(emitted.fixture);
+}
+
 /* Those of a CPU would fetch whole pages for a vector of each. */
 Test(emit_reduction, segments_take_turns_on_a_gpu_and_have_stretches_on_a_cpu)
 {
