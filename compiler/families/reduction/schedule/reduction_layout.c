@@ -424,8 +424,7 @@ static void choose_layout(struct kiln_reduction_problem *problem, struct kiln_sc
     }
 }
 
-/* A tail of elements is a walk of its own. One more vector costs less, if its accumulators can do
- * without elements; those of moments have to be of equal length in all lanes. */
+/* A tail of elements is a walk of its own; one more vector costs less. */
 static bool may_move_back(const struct kiln_reduction_problem *problem,
                           const struct kiln_schedule *schedule)
 {
@@ -435,10 +434,6 @@ static bool may_move_back(const struct kiln_reduction_problem *problem,
         schedule->walk.reduced_axes != 1u << inner || schedule->walk.end != 0 ||
         group->role == KILN_ROLE_COMBINE)
         return false;
-    for (uint32_t i = 0; i < problem->passes->accumulator_count; i++) {
-        if (problem->passes->accumulators[i].kind == KILN_ACCUMULATOR_MOMENTS)
-            return false;
-    }
     for (uint32_t i = 0; i < group->access_count; i++) {
         if (kiln_dtype_is_packed(group->accesses[i].dtype))
             return false;

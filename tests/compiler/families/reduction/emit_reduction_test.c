@@ -246,6 +246,12 @@ Test(emit_reduction, elements_of_a_vector_that_was_moved_back_are_accumulated_on
     EXPECT_TEXT(emitted, "position.column -= position.is_moved ? 3u : 0u;\n");
     EXPECT_TEXT(emitted, "const float operand = e < 3 && position.is_moved ? 0 : ");
     ir_fixture_destroy(emitted.fixture);
+    sum.content = REDUCTION_STATISTICS;
+    struct emitted moments = emit("gfx90a", &sum);
+    EXPECT_TEXT(moments, "const bool is_new = e >= 3 || !position.is_moved;\n");
+    EXPECT_TEXT(moments, "lanes.a0.count[e] += is_new ? 1 : 0;\n");
+    EXPECT_TEXT(moments, "kiln_exchange<1, 0>(mask"); /* counts differ between work-items */
+    ir_fixture_destroy(moments.fixture);
 }
 
 /* Those of a CPU would fetch whole pages for a vector of each. */
