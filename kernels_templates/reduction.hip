@@ -196,7 +196,13 @@ KILN_DEVICE void kiln_walk(const kiln_arguments &arguments, const kiln_share &sh
     KILN_UNROLL
     for (unsigned i = 0; i < KILN_STEPS_PER_ITEM; i++) {
         const kiln_index step = share.step + i * KILN_STRIDE;
-        if (KILN_ARE_EVEN || KILN_IF_FULL(is_full) || step < share.end)
+        /* Without a condition, loads of several steps are in flight together; where there is no step, the last one's is done
+         * again. */
+        if (!KILN_SIZES_ARE_ARGUMENTS)
+            kiln_load_step<Pass>(arguments, share,
+                                 KILN_ARE_EVEN || step < share.end ? step : share.end - 1,
+                                 inputs[i]);
+        else if (KILN_IF_FULL(is_full) || step < share.end)
             kiln_load_step<Pass>(arguments, share, step, inputs[i]);
     }
     KILN_UNROLL

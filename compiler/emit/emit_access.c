@@ -67,6 +67,14 @@ uint32_t kiln_vector_bytes(const struct kiln_access *access, uint32_t elements)
     return kiln_dtype_info(access->dtype)->bytes * elements;
 }
 
+const char *kiln_vector_kind(const struct kiln_emission *emission, uint32_t access,
+                             const char *aligned)
+{
+    return kiln_access_is_unaligned(emission->group, emission->target, emission->schedule, access)
+               ? "UNALIGNED"
+               : aligned;
+}
+
 void kiln_emit_input_members(const struct kiln_emission *emission, const bool *selected,
                              uint32_t elements, struct kiln_buffer *source)
 {
@@ -177,7 +185,8 @@ static void append_vector_load(const struct kiln_emission *emission, uint32_t ac
     else
         kiln_buffer_printf(
             source, "    KILN_LOAD_%s(%" PRIu32 ", inputs.x%" PRIu32 ", arguments.a%" PRIu32 " + (",
-            emission->schedule->accesses[access].is_streamed ? "STREAM" : "INPUT",
+            kiln_vector_kind(emission, access,
+                             emission->schedule->accesses[access].is_streamed ? "STREAM" : "INPUT"),
             kiln_vector_bytes(&emission->group->accesses[access], elements), access, access);
     kiln_emit_offset(emission, access, source);
     kiln_buffer_append_text(source, elements == 1 ? "));\n" : "))\n");
@@ -302,9 +311,10 @@ static void append_store(const struct kiln_emission *emission, uint32_t access, 
         if (elements == 1)
             kiln_buffer_printf(source, "    *(arguments.a%" PRIu32 " + (", access);
         else
-            kiln_buffer_printf(
-                source, "    KILN_STORE_VECTOR(%" PRIu32 ", arguments.a%" PRIu32 " + (",
-                kiln_vector_bytes(&emission->group->accesses[access], elements), access);
+            kiln_buffer_printf(source, "    KILN_STORE_%s(%" PRIu32 ", arguments.a%" PRIu32 " + (",
+                               kiln_vector_kind(emission, access, "VECTOR"),
+                               kiln_vector_bytes(&emission->group->accesses[access], elements),
+                               access);
         kiln_emit_offset(emission, access, source);
         kiln_buffer_printf(source, elements == 1 ? ")) = y%" PRIu32 "[0];\n" : "), y%" PRIu32 ")\n",
                            access);

@@ -21,6 +21,9 @@ const char *kiln_element_suffix(const struct kiln_emission *emission, uint32_t e
 /* Whether an access has one element per vector only. */
 bool kiln_access_is_splat(const struct kiln_emission *emission, uint32_t access);
 uint32_t kiln_vector_bytes(const struct kiln_access *access, uint32_t elements);
+/* The kind of KILN_LOAD and KILN_STORE for the vectors of an access: "UNALIGNED", or `aligned`. */
+const char *kiln_vector_kind(const struct kiln_emission *emission, uint32_t access,
+                             const char *aligned);
 
 /* Opens a block that runs for each element e. */
 void kiln_emit_element_loop(const char *indent, uint32_t elements, struct kiln_buffer *source);

@@ -11,14 +11,15 @@ bool kiln_rows_have_tails(const struct kiln_emission *emission)
     uint32_t inner = schedule->walk.rank - 1;
     bool may_have = kiln_sizes_are_arguments(emission) &&
                     emission->group->role == KILN_ROLE_PARTIAL && schedule->walk.vector_elems > 1;
-    return ((schedule->walk.reduced_axes >> inner) & 1u) != 0 &&
+    return ((schedule->walk.reduced_axes >> inner) & 1u) != 0 && schedule->walk.moved_elems == 0 &&
            (may_have || schedule->walk.dims[inner] % schedule->walk.vector_elems != 0);
 }
 
 uint64_t kiln_steps_of_line(const struct kiln_schedule *schedule)
 {
-    uint64_t steps =
-        (uint64_t)schedule->walk.dims[schedule->walk.rank - 1] / schedule->walk.vector_elems;
+    uint64_t elements =
+        (uint64_t)schedule->walk.dims[schedule->walk.rank - 1] + schedule->walk.moved_elems;
+    uint64_t steps = elements / schedule->walk.vector_elems;
     return steps == 0 ? 1 : steps;
 }
 
@@ -53,6 +54,8 @@ void kiln_emit_position(const struct kiln_emission *emission, struct kiln_buffer
     }
     if (emission->group->role == KILN_ROLE_PARTIAL)
         kiln_buffer_append_text(source, "    kiln_index segment;\n");
+    if (schedule->walk.moved_elems != 0)
+        kiln_buffer_append_text(source, "    bool is_moved;\n");
     kiln_buffer_append_text(source, "};\n");
 }
 
@@ -231,6 +234,11 @@ void kiln_emit_row_locations(const struct kiln_emission *emission, struct kiln_b
                         kiln_steps_of_line(schedule), "line_steps", source);
     else if (!is_columns)
         kiln_buffer_append_text(source, "    position.column = rest * KILN_VECTOR;\n");
+    if (schedule->walk.moved_elems != 0)
+        kiln_buffer_printf(source,
+                           "    position.is_moved = position.column > %" PRId64 "u;\n"
+                           "    position.column -= position.is_moved ? %" PRIu32 "u : 0u;\n",
+                           kiln_last_vector_of_rows(schedule), schedule->walk.moved_elems);
     append_axes(emission, schedule->walk.reduced_axes, source);
     append_end(emission, schedule->walk.vector_elems, source);
     kiln_buffer_append_text(source, "}\n");

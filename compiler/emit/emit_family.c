@@ -1,6 +1,7 @@
 #include "compiler/emit/emit_family.h"
 
 #include "compiler/emit/emit_counts.h"
+#include "compiler/schedule/vector_access.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -66,8 +67,11 @@ void kiln_emit_convert_header(enum kiln_dtype dtype, struct kiln_template_inclus
 void kiln_emit_access_headers(const struct kiln_emission *emission,
                               struct kiln_template_inclusion *inclusion, struct kiln_buffer *source)
 {
-    for (uint32_t i = 0; i < emission->group->access_count; i++)
+    for (uint32_t i = 0; i < emission->group->access_count; i++) {
         kiln_emit_convert_header(emission->group->accesses[i].dtype, inclusion, source);
+        if (kiln_access_is_unaligned(emission->group, emission->target, emission->schedule, i))
+            kiln_template_append(inclusion, "device/unaligned.h", source);
+    }
 }
 
 void kiln_emit_operation_headers(const struct kiln_emission *emission,

@@ -55,12 +55,13 @@ static void append_memory_access(const struct kiln_emission *emission, uint32_t 
     const struct kiln_access *memory = &emission->group->accesses[access];
     uint32_t elements = emission->schedule->walk.vector_elems;
     uint32_t bytes = kiln_vector_bytes(memory, elements);
+    const char *kind = kiln_vector_kind(emission, access, "VECTOR");
     if (elements == 1 && !memory->is_store)
         kiln_buffer_printf(source, "    %s[0] = ", vector);
     else if (!memory->is_store)
-        kiln_buffer_printf(source, "    KILN_LOAD_VECTOR(%" PRIu32 ", %s, ", bytes, vector);
+        kiln_buffer_printf(source, "    KILN_LOAD_%s(%" PRIu32 ", %s, ", kind, bytes, vector);
     else if (elements > 1)
-        kiln_buffer_printf(source, "    KILN_STORE_VECTOR(%" PRIu32 ", ", bytes);
+        kiln_buffer_printf(source, "    KILN_STORE_%s(%" PRIu32 ", ", kind, bytes);
     kiln_buffer_printf(source, "%sarguments.a%" PRIu32 " + (", elements == 1 ? "    *(" : "",
                        access);
     kiln_emit_offset(emission, access, source);

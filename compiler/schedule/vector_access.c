@@ -126,15 +126,16 @@ uint32_t kiln_vector_alignment(const struct kiln_target *target, enum kiln_dtype
     return bytes * vector_elems < KILN_ACCESS_BYTES ? bytes * vector_elems : KILN_ACCESS_BYTES;
 }
 
-/* True if every vector along `axis` starts at a multiple of `vector` elements. Columns whose last
- * vector is moved back to where it is whole do not. */
+/* True if every vector along `axis` starts at a multiple of `vector` elements. Rows and columns
+ * whose last vector is moved back to where it is whole do not. */
 static bool keeps_alignment(const struct kiln_schedule *schedule, const struct kiln_access *access,
                             const struct kiln_access_schedule *layout, uint32_t axis,
                             int64_t vector)
 {
     bool has_columns = schedule->walk.reduced_axes != 0 &&
                        !((schedule->walk.reduced_axes >> (schedule->walk.rank - 1)) & 1u);
-    if (has_columns && schedule->walk.dims[axis] % schedule->walk.vector_elems != 0)
+    if (schedule->walk.moved_elems != 0 ||
+        (has_columns && schedule->walk.dims[axis] % schedule->walk.vector_elems != 0))
         return false;
     for (uint32_t i = 0; i < schedule->walk.rank; i++) {
         if (i != axis && layout->strides[i] % vector != 0)
@@ -143,37 +144,71 @@ static bool keeps_alignment(const struct kiln_schedule *schedule, const struct k
     return access->segment_stride % vector == 0 || layout->strides[axis] == access->segment_stride;
 }
 
-/* Only CUDA traps on a vector that is aligned to its elements alone; AMDGPU and the host do not.
- * Vectors of packed elements start at whole bytes everywhere. */
-bool kiln_vector_is_possible(const struct kiln_graph *graph, const struct kiln_target *target,
-                             const struct kiln_schedule *schedule,
+/* A flattened walk takes the vectors of a dense operand one after the other, across the ends of
+ * lines. */
+static bool starts_at_multiples(const struct kiln_schedule *schedule,
+                                const struct kiln_access *access, uint32_t index, uint32_t axis,
+                                uint32_t elements)
+{
+    return schedule->walk.form == KILN_WALK_FLATTENED ||
+           keeps_alignment(schedule, access, &schedule->accesses[index], axis, elements);
+}
+
+bool kiln_vector_is_possible(const struct kiln_schedule *schedule,
                              const struct kiln_fusion_group *group, uint32_t access, uint32_t axis)
 {
     const struct kiln_access *memory = &group->accesses[access];
-    const struct kiln_access_schedule *layout = &schedule->accesses[access];
-    if (kiln_dtype_is_packed(memory->dtype))
-        return schedule->walk.form == KILN_WALK_FLATTENED ||
-               keeps_alignment(schedule, memory, layout, axis, kiln_dtype_unit(memory->dtype));
-    if (target->kind != KILN_TARGET_CUDA)
-        return true;
-    uint32_t needed = kiln_vector_alignment(target, memory->dtype, schedule->walk.vector_elems);
-    return keeps_alignment(schedule, memory, layout, axis, schedule->walk.vector_elems) &&
-           (memory->kind == KILN_ARGUMENT_WORKSPACE ||
-            graph->tensors[memory->tensor].alignment_bytes >= needed);
+    return !kiln_dtype_is_packed(memory->dtype) ||
+           starts_at_multiples(schedule, memory, access, axis, kiln_dtype_unit(memory->dtype));
 }
 
-uint32_t kiln_packed_alignment(const struct kiln_graph *graph, const struct kiln_target *target,
-                               const struct kiln_schedule *schedule,
-                               const struct kiln_fusion_group *group, uint32_t access,
-                               uint32_t axis)
+bool kiln_vector_is_aligned(const struct kiln_graph *graph, const struct kiln_target *target,
+                            const struct kiln_schedule *schedule,
+                            const struct kiln_fusion_group *group, uint32_t access, uint32_t axis)
 {
     const struct kiln_access *memory = &group->accesses[access];
     uint32_t vector = schedule->walk.vector_elems;
+    uint32_t needed = kiln_vector_alignment(target, memory->dtype, vector);
+    return needed == kiln_dtype_info(memory->dtype)->bytes ||
+           (starts_at_multiples(schedule, memory, access, axis, vector) &&
+            (memory->kind == KILN_ARGUMENT_WORKSPACE ||
+             graph->tensors[memory->tensor].alignment_bytes >= needed));
+}
+
+static uint32_t packed_alignment(const struct kiln_graph *graph, const struct kiln_target *target,
+                                 const struct kiln_schedule *schedule,
+                                 const struct kiln_access *memory, uint32_t access, uint32_t axis)
+{
+    uint32_t vector = schedule->walk.vector_elems;
     if (target->kind != KILN_TARGET_CUDA ||
-        (schedule->walk.form != KILN_WALK_FLATTENED &&
-         !keeps_alignment(schedule, memory, &schedule->accesses[access], axis, vector)))
+        !starts_at_multiples(schedule, memory, access, axis, vector))
         return 1;
     uint32_t step = kiln_packed_access_bytes(memory->dtype, vector);
     uint32_t promised = graph->tensors[memory->tensor].alignment_bytes;
     return step < promised ? step : promised;
+}
+
+void kiln_set_vector_access(const struct kiln_graph *graph, const struct kiln_target *target,
+                            struct kiln_schedule *schedule, const struct kiln_fusion_group *group,
+                            uint32_t access, uint32_t axis)
+{
+    const struct kiln_access *memory = &group->accesses[access];
+    struct kiln_access_schedule *scheduled = &schedule->accesses[access];
+    scheduled->mode = KILN_ACCESS_VECTOR;
+    if (kiln_dtype_is_packed(memory->dtype))
+        scheduled->alignment_bytes =
+            packed_alignment(graph, target, schedule, memory, access, axis);
+    else if (kiln_vector_is_aligned(graph, target, schedule, group, access, axis))
+        scheduled->alignment_bytes =
+            kiln_vector_alignment(target, memory->dtype, schedule->walk.vector_elems);
+}
+
+bool kiln_access_is_unaligned(const struct kiln_fusion_group *group,
+                              const struct kiln_target *target,
+                              const struct kiln_schedule *schedule, uint32_t access)
+{
+    const struct kiln_access_schedule *scheduled = &schedule->accesses[access];
+    return (scheduled->mode == KILN_ACCESS_VECTOR || scheduled->mode == KILN_ACCESS_TRANSPOSED) &&
+           scheduled->alignment_bytes < kiln_vector_alignment(target, group->accesses[access].dtype,
+                                                              schedule->walk.vector_elems);
 }

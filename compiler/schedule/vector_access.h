@@ -45,23 +45,31 @@ void kiln_dense_element_bytes(const struct kiln_fusion_group *group,
                               const struct kiln_schedule *schedule, const bool *is_dense,
                               uint32_t *ret_narrowest, uint32_t *ret_widest);
 
-/* What the pointer of an access must be a multiple of to be read in vectors. */
+/* The alignment, in bytes, at which the target makes an access of a vector as it is. */
 uint32_t kiln_vector_alignment(const struct kiln_target *target, enum kiln_dtype dtype,
                                uint32_t vector_elems);
 
 /* Bytes that an access of a vector of packed elements takes at once: 1, 2, 4, 8 or 16. The vector
  * is whole bytes. */
 uint32_t kiln_packed_access_bytes(enum kiln_dtype dtype, uint32_t vector_elems);
-/* Alignment of the pointer for vectors of packed elements along a collapsed axis. */
-uint32_t kiln_packed_alignment(const struct kiln_graph *graph, const struct kiln_target *target,
-                               const struct kiln_schedule *schedule,
-                               const struct kiln_fusion_group *group, uint32_t access,
-                               uint32_t axis);
 
-/* Whether an access that is dense along a collapsed axis can be done in vectors of
- * schedule->vector_elems along it. */
-bool kiln_vector_is_possible(const struct kiln_graph *graph, const struct kiln_target *target,
-                             const struct kiln_schedule *schedule,
+/* True if an access that is dense along a collapsed axis can be done in vectors along it. Only
+ * vectors of packed elements cannot start anywhere: they take whole bytes. */
+bool kiln_vector_is_possible(const struct kiln_schedule *schedule,
                              const struct kiln_fusion_group *group, uint32_t access, uint32_t axis);
+/* True if all vectors of such an access, of elements of whole bytes, have the alignment that
+ * kiln_vector_alignment says. */
+bool kiln_vector_is_aligned(const struct kiln_graph *graph, const struct kiln_target *target,
+                            const struct kiln_schedule *schedule,
+                            const struct kiln_fusion_group *group, uint32_t access, uint32_t axis);
+/* Makes an access VECTOR along a collapsed axis, and sets the alignment of its pointer. That is an
+ * element's if vectors may start anywhere, otherwise a vector's. */
+void kiln_set_vector_access(const struct kiln_graph *graph, const struct kiln_target *target,
+                            struct kiln_schedule *schedule, const struct kiln_fusion_group *group,
+                            uint32_t access, uint32_t axis);
+/* True if the kernel needs device/unaligned.h for the vectors of an access. */
+bool kiln_access_is_unaligned(const struct kiln_fusion_group *group,
+                              const struct kiln_target *target,
+                              const struct kiln_schedule *schedule, uint32_t access);
 
 #endif

@@ -3,7 +3,7 @@
  * elements) in one access of up to 16 bytes, or several of 16.
  * Pointers need the alignment of one element only: amdhsa runs with unaligned access enabled, so that LLVM still makes
  * one wide access of a vector that claims no alignment; the host does not care. CUDA traps: there a pointer needs the alignment
- * of the whole access, up to 16 (compiler/schedule/vector_access.h).
+ * of the whole access, up to 16 (compiler/schedule/vector_access.h); device/unaligned.h does without it.
  *
  * Their own names begin with kiln_, since arguments may name anything.
  * Macros over literal sizes, because templates over them took 2 of the 12 ms that a small kernel spends in the front end.

@@ -29,7 +29,7 @@ is_for_others() {
     device/mma/mfma.h) ! echo "$target" | grep -q '^gfx9' ;;
     device/mma/wmma.h) ! echo "$target" | grep -q '^gfx1[12]' ;;
     device/mma/scalar.h) [ "$kind" != host ] ;;
-    device/cuda.h | device/mma/async_copy.h | device/mma/mma_sync.h | device/mma/wgmma.h) [ "$kind" != cuda ] ;;
+    device/cuda.h | device/unaligned.h | device/mma/async_copy.h | device/mma/mma_sync.h | device/mma/wgmma.h) [ "$kind" != cuda ] ;;
     device/contraction/k_cluster.h | device/contraction/specialized.h) [ "$kind" != cuda ] ;;
     device/contraction/pingpong.h) [ "$kind" != hip ] ;;
     device/host.h | device/host_abi.h) [ "$kind" != host ] ;;
@@ -117,6 +117,8 @@ source_of() {
         printf '#define KILN_HAS_OWN_CHOICES\n#define KILN_GRID 1u\n#include "default/contraction_prelude.h"\n' ;;
     device/tile.h)
         echo '#include "default/pointwise_tiled_prelude.h"' ;;
+    device/unaligned.h)
+        printf '#define KILN_BLOCK 64\n#include "device/device.h"\n#include "device/memory.h"\n' ;;
     device/device.h | device/host_abi.h) ;;
     *)
         printf '#define KILN_BLOCK 64\n#include "device/device.h"\n' ;;

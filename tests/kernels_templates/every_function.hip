@@ -246,6 +246,27 @@ COPY(8, f32)
 COPIES(f32)
 COPIES(f64)
 
+#ifdef __CUDACC__
+#include "device/unaligned.h"
+#define COPY_UNALIGNED(bytes, device)                                                              \
+    KILN_KERNEL(copy_unaligned_##device##_##bytes, KILN_BLOCK,                                     \
+                mapping<kiln_storage_##device KILN_COMMA kiln_storage_##device>)                   \
+    {                                                                                              \
+        const unsigned index = kiln_work_group_x() * KILN_BLOCK + kiln_work_item();                \
+        constexpr unsigned count = bytes / sizeof(kiln_storage_##device);                          \
+        kiln_storage_##device elements[count];                                                     \
+        KILN_LOAD_UNALIGNED(bytes, elements, arguments.from + index * count + 1)                   \
+        KILN_STORE_UNALIGNED(bytes, arguments.to + index * count + 1, elements)                    \
+    }
+COPY_UNALIGNED(2, u8)
+COPY_UNALIGNED(4, u8)
+COPY_UNALIGNED(8, u8)
+COPY_UNALIGNED(16, u8)
+COPY_UNALIGNED(16, bf16)
+COPY_UNALIGNED(32, f32)
+COPY_UNALIGNED(32, f64)
+#endif
+
 /* Vectors of packed elements, in accesses of each size. */
 #define PACKED(bits, count, step)                                                                  \
     KILN_KERNEL(packed_##bits##_##step, KILN_BLOCK,                                                \

@@ -271,25 +271,20 @@ static void schedule_tiled(const struct kiln_graph *graph, const struct kiln_fus
         choose_tile_unroll(group, target, &staging, schedule);
     for (uint32_t i = 0; i < group->access_count; i++) {
         struct kiln_access_schedule *access = &schedule->accesses[i];
-        enum kiln_dtype dtype = group->accesses[i].dtype;
-        uint32_t lds =
-            schedule->walk.tile_elems * schedule->walk.tile_elems * kiln_dtype_info(dtype)->bytes;
+        uint32_t lds = schedule->walk.tile_elems * schedule->walk.tile_elems *
+                       kiln_dtype_info(group->accesses[i].dtype)->bytes;
         if (kiln_access_is_dense(access, inner) &&
-            kiln_vector_is_possible(graph, target, schedule, group, i, inner)) {
-            access->mode = KILN_ACCESS_VECTOR;
-            access->alignment_bytes =
-                kiln_vector_alignment(target, dtype, schedule->walk.vector_elems);
+            kiln_vector_is_possible(schedule, group, i, inner)) {
+            kiln_set_vector_access(graph, target, schedule, group, i, inner);
         } else if (kiln_access_is_shared(access, inner, schedule->walk.vector_elems)) {
             access->mode = KILN_ACCESS_SPLAT;
         } else if (access->strides[inner] > 1 && access->repeats[inner] == 0 &&
                    kiln_access_is_dense(access, schedule->walk.tile_axis) &&
                    access->guard_axes == 0 && kiln_access_is_heavy(group, schedule, i, heaviest) &&
                    schedule->launch.lds_bytes + lds <= MAX_TILE_LDS_BYTES &&
-                   kiln_vector_is_possible(graph, target, schedule, group, i,
-                                           schedule->walk.tile_axis)) {
+                   kiln_vector_is_possible(schedule, group, i, schedule->walk.tile_axis)) {
+            kiln_set_vector_access(graph, target, schedule, group, i, schedule->walk.tile_axis);
             access->mode = KILN_ACCESS_TRANSPOSED;
-            access->alignment_bytes =
-                kiln_vector_alignment(target, dtype, schedule->walk.vector_elems);
             schedule->launch.lds_bytes += lds;
         } else {
             access->mode = KILN_ACCESS_GATHER;
@@ -359,16 +354,10 @@ static void schedule_lines(const struct kiln_graph *graph, const struct kiln_fus
         bool repeated = is_flattened
                             ? is_repeated_everywhere(schedule, access)
                             : kiln_access_is_shared(access, inner, schedule->walk.vector_elems);
-        if (dense && kiln_vector_is_possible(graph, target, schedule, group, i, inner)) {
-            enum kiln_dtype dtype = group->accesses[i].dtype;
-            access->mode = KILN_ACCESS_VECTOR;
-            access->alignment_bytes =
-                kiln_dtype_is_packed(dtype)
-                    ? kiln_packed_alignment(graph, target, schedule, group, i, inner)
-                    : kiln_vector_alignment(target, dtype, schedule->walk.vector_elems);
-        } else {
+        if (dense && kiln_vector_is_possible(schedule, group, i, inner))
+            kiln_set_vector_access(graph, target, schedule, group, i, inner);
+        else
             access->mode = repeated ? KILN_ACCESS_SPLAT : KILN_ACCESS_GATHER;
-        }
     }
     schedule->walk.rows = rows;
     schedule->walk.cols = cols;

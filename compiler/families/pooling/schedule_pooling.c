@@ -328,11 +328,9 @@ static void choose_modes(const struct kiln_schedule_task *task, const bool *is_d
         struct kiln_access_schedule *access = &schedule->accesses[i];
         access->mode = access->strides[inner] == 0 ? KILN_ACCESS_SPLAT : KILN_ACCESS_GATHER;
         if (is_dense[i] &&
-            kiln_vector_is_possible(task->graph, task->target, schedule, task->group, i, inner)) {
-            access->mode = KILN_ACCESS_VECTOR;
-            access->alignment_bytes = kiln_vector_alignment(
-                task->target, task->group->accesses[i].dtype, schedule->walk.vector_elems);
-        }
+            (!is_of_image(task->group, i) ||
+             kiln_vector_is_aligned(task->graph, task->target, schedule, task->group, i, inner)))
+            kiln_set_vector_access(task->graph, task->target, schedule, task->group, i, inner);
         if (span->middle != 0 && is_of_image(task->group, i) && access->mode != KILN_ACCESS_SPLAT) {
             access->mode = KILN_ACCESS_GATHER; /* the family's own text */
             access->alignment_bytes =

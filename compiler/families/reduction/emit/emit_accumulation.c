@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <stdio.h>
 
 /* "kiln_decode_f32(inputs.x3[e])": a component that COMBINE has loaded. */
 static void append_loaded(const struct kiln_reduction_emission *reduction, uint32_t index,
@@ -80,12 +81,17 @@ void kiln_emit_accumulation_head(const struct kiln_reduction_emission *reduction
 }
 
 /* A block that accumulates `operand`: the head declares it, up to the '=', and the tail is the
- * rest. */
-static void append_operand_head(const struct kiln_accumulator *accumulator,
+ * rest. The first elements of a vector that was moved back have been accumulated already. */
+static void append_operand_head(const struct kiln_reduction_emission *reduction,
+                                const struct kiln_accumulator *accumulator, bool is_tail,
                                 struct kiln_buffer *source)
 {
+    uint32_t moved = is_tail ? 0 : reduction->emission->schedule->walk.moved_elems;
     kiln_buffer_printf(source, "            {\n            const %s operand = ",
                        kiln_scalar_type(accumulator->scalar));
+    if (moved != 0)
+        kiln_buffer_printf(source, "e < %" PRIu32 " && position.is_moved ? %s : ", moved,
+                           kiln_accumulator_neutral(accumulator));
 }
 
 static void append_operand_tail(const struct kiln_reduction_emission *reduction, uint32_t index,
@@ -112,7 +118,7 @@ static void append_loaded_accumulation(const struct kiln_reduction_emission *red
     const struct kiln_accumulator *accumulator = &reduction->passes->accumulators[index];
     const char *target = is_tail ? "merged" : "lanes";
     if (!kiln_accumulator_is_moments(accumulator)) {
-        append_operand_head(accumulator, source);
+        append_operand_head(reduction, accumulator, is_tail, source);
         append_loaded(reduction, index, 0, "e", source);
         append_operand_tail(reduction, index, is_tail, source);
         return;
@@ -134,10 +140,44 @@ static void append_loaded_accumulation(const struct kiln_reduction_emission *red
                            target, index, index);
 }
 
+/* An element into moments, which are `mean` and `squares` where a vector may have been moved back:
+ * its first elements change nothing. */
+static void append_moments(const struct kiln_reduction_emission *reduction, uint32_t index,
+                           bool is_tail, struct kiln_buffer *source)
+{
+    const struct kiln_accumulator *accumulator = &reduction->passes->accumulators[index];
+    enum kiln_scalar scalar = target_scalar(reduction, accumulator, is_tail);
+    const char *type = kiln_scalar_type(scalar);
+    uint32_t moved = is_tail ? 0 : reduction->emission->schedule->walk.moved_elems;
+    char moments[32];
+    (void)snprintf(moments, sizeof moments, "%s.a%" PRIu32, is_tail ? "merged" : "lanes", index);
+    if (moved != 0)
+        kiln_buffer_printf(source,
+                           "            {\n"
+                           "            %s mean = %s.mean[e], squares = %s.squares[e];\n",
+                           type, moments, moments);
+    kiln_buffer_printf(source, "            kiln_moments_update_%s(", kiln_scalar_text(scalar));
+    kiln_emit_value(&reduction->values, accumulator->operand, source);
+    if (is_tail)
+        kiln_buffer_printf(source, ", reciprocal%" PRIu32, index);
+    else
+        kiln_buffer_printf(source, ", reciprocal_%s", kiln_scalar_text(scalar));
+    if (moved == 0)
+        kiln_buffer_printf(source, ", %s.mean[e], %s.squares[e]);\n", moments, moments);
+    else
+        kiln_buffer_printf(source,
+                           ", mean, squares);\n"
+                           "            const bool is_new = e >= %" PRIu32
+                           " || !position.is_moved;\n"
+                           "            %s.mean[e] = is_new ? mean : %s.mean[e];\n"
+                           "            %s.squares[e] = is_new ? squares : %s.squares[e];\n"
+                           "            %s.count[e] += is_new ? 1 : 0;\n            }\n",
+                           moved, moments, moments, moments, moments, moments);
+}
+
 void kiln_emit_accumulation(const struct kiln_reduction_emission *reduction, uint32_t pass,
                             bool is_tail, struct kiln_buffer *source)
 {
-    const char *target = is_tail ? "merged" : "lanes";
     KILN_FOR_EACH_ACCUMULATOR(i, accumulator, reduction, pass)
     {
         if (kiln_emission_is_combine(reduction)) {
@@ -145,19 +185,10 @@ void kiln_emit_accumulation(const struct kiln_reduction_emission *reduction, uin
             continue;
         }
         if (kiln_accumulator_is_moments(accumulator)) {
-            enum kiln_scalar scalar = target_scalar(reduction, accumulator, is_tail);
-            kiln_buffer_printf(source, "            kiln_moments_update_%s(",
-                               kiln_scalar_text(scalar));
-            kiln_emit_value(&reduction->values, accumulator->operand, source);
-            if (is_tail)
-                kiln_buffer_printf(source, ", reciprocal%" PRIu32, i);
-            else
-                kiln_buffer_printf(source, ", reciprocal_%s", kiln_scalar_text(scalar));
-            kiln_buffer_printf(source, ", %s.a%" PRIu32 ".mean[e], %s.a%" PRIu32 ".squares[e]);\n",
-                               target, i, target, i);
+            append_moments(reduction, i, is_tail, source);
             continue;
         }
-        append_operand_head(accumulator, source);
+        append_operand_head(reduction, accumulator, is_tail, source);
         kiln_emit_value(&reduction->values, accumulator->operand, source);
         append_operand_tail(reduction, i, is_tail, source);
     }

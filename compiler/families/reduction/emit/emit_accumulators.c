@@ -22,6 +22,13 @@ bool kiln_emission_is_combine(const struct kiln_reduction_emission *reduction)
     return reduction->emission->group->role == KILN_ROLE_COMBINE;
 }
 
+bool kiln_lanes_have_counts(const struct kiln_reduction_emission *reduction)
+{
+    return !kiln_reduction_is_columns(reduction->reduction) &&
+           (kiln_emission_is_combine(reduction) ||
+            reduction->emission->schedule->walk.moved_elems != 0);
+}
+
 static const char *type_text(const struct kiln_accumulator *accumulator)
 {
     return kiln_scalar_type(accumulator->scalar);
@@ -161,10 +168,10 @@ static void append_lanes(const struct kiln_reduction_emission *reduction,
         if (kiln_accumulator_has_flag(reduction, accumulator))
             kiln_buffer_append_text(source, "            bool nan;\n");
     } else {
-        if (kiln_emission_is_combine(reduction) && kiln_reduction_is_columns(reduction->reduction))
-            kiln_buffer_printf(source, "            %s count;\n", type);
-        else if (kiln_emission_is_combine(reduction))
+        if (kiln_lanes_have_counts(reduction))
             kiln_buffer_printf(source, "            %s count[%" PRIu32 "];\n", type, elements);
+        else if (kiln_emission_is_combine(reduction))
+            kiln_buffer_printf(source, "            %s count;\n", type);
         kiln_buffer_printf(source,
                            "            %s mean[%" PRIu32 "];\n"
                            "            %s squares[%" PRIu32 "];\n",
@@ -206,9 +213,9 @@ static void append_start(const struct kiln_reduction_emission *reduction, uint32
                 kiln_buffer_printf(source, "            lanes.a%" PRIu32 ".nan = false;\n", i);
             continue;
         }
-        if (kiln_emission_is_combine(reduction))
+        if (kiln_lanes_have_counts(reduction) || kiln_emission_is_combine(reduction))
             kiln_buffer_printf(source, "            lanes.a%" PRIu32 ".count%s = 0;\n", i,
-                               kiln_reduction_is_columns(reduction->reduction) ? "" : "[e]");
+                               kiln_lanes_have_counts(reduction) ? "[e]" : "");
         kiln_buffer_printf(source,
                            "            lanes.a%" PRIu32 ".mean[e] = 0;\n"
                            "            lanes.a%" PRIu32 ".squares[e] = 0;\n",
@@ -236,7 +243,7 @@ static void append_fold_level(const struct kiln_reduction_emission *reduction, u
                                scalar, i, i, width);
             continue;
         }
-        if (kiln_emission_is_combine(reduction)) {
+        if (kiln_lanes_have_counts(reduction)) {
             kiln_buffer_printf(
                 source,
                 "            const %s share%" PRIu32 " = kiln_moments_share_%s(lanes.a%" PRIu32
@@ -253,7 +260,7 @@ static void append_fold_level(const struct kiln_reduction_emission *reduction, u
                            ".squares[e + %" PRIu32 "], lanes.a%" PRIu32 ".mean[e], lanes.a%" PRIu32
                            ".squares[e]);\n",
                            i, width, i, width, i, i);
-        if (kiln_emission_is_combine(reduction))
+        if (kiln_lanes_have_counts(reduction))
             kiln_buffer_printf(source,
                                "            lanes.a%" PRIu32 ".count[e] += lanes.a%" PRIu32
                                ".count[e + %" PRIu32 "];\n",
@@ -291,7 +298,7 @@ static void append_fold(const struct kiln_reduction_emission *reduction, uint32_
     {
         if (!kiln_accumulator_is_moments(accumulator))
             continue;
-        if (kiln_emission_is_combine(reduction))
+        if (kiln_lanes_have_counts(reduction) || kiln_emission_is_combine(reduction))
             kiln_buffer_printf(
                 source, "        merged.a%" PRIu32 ".count = %slanes.a%" PRIu32 ".count%s;\n", i,
                 narrowing(reduction, accumulator), i, is_columns ? "" : "[0]");

@@ -6,8 +6,8 @@
  * device/accumulators.h.
  *
  * Moments: all elements of a vector have been counted as often, so the count is the number of steps
- * and stands in `lanes` only where it is loaded, that is in COMBINE: there for each element in the
- * form `rows`; in the form `columns` rows have equal counts.
+ * and is not part of `lanes`. Exceptions: COMBINE loads it; rows whose last vector is moved back
+ * have one for each element, as has COMBINE in the form `rows`.
  */
 #ifndef KILN_COMPILER_FAMILIES_REDUCTION_EMIT_ACCUMULATORS_H
 #define KILN_COMPILER_FAMILIES_REDUCTION_EMIT_ACCUMULATORS_H
@@ -32,6 +32,8 @@ bool kiln_accumulator_has_flag(const struct kiln_reduction_emission *reduction,
                                const struct kiln_accumulator *accumulator);
 /* Whether the elements are accumulators, of segments. */
 bool kiln_emission_is_combine(const struct kiln_reduction_emission *reduction);
+/* True if moments in `lanes` have a count for each element. */
+bool kiln_lanes_have_counts(const struct kiln_reduction_emission *reduction);
 bool kiln_pass_has_accumulators(const struct kiln_reduction_emission *reduction, uint32_t pass);
 
 /* KILN_ACCUMULATOR(max, f32, float): the types of all accumulators, each once. */

@@ -60,6 +60,7 @@ struct kiln_reduction_sizes kiln_reduction_sizes(const struct kiln_emission *emi
         sizes.steps = lines;
     } else {
         uint64_t cols = (uint64_t)schedule->walk.dims[inner];
+        cols += schedule->walk.moved_elems;
         sizes.steps = lines * (cols / schedule->walk.vector_elems);
         sizes.tails = lines * (cols % schedule->walk.vector_elems);
     }
@@ -82,7 +83,7 @@ struct kiln_reduction_sizes kiln_reduction_sizes(const struct kiln_emission *emi
     sizes.chain_steps = ceil_divide(chain, sizes.steps_per_item) * sizes.steps_per_item;
     sizes.chains = kiln_reduction_is_held(layout) ? 1 : ceil_divide(longest, sizes.chain_steps);
     sizes.is_even = emission->group->role != KILN_ROLE_COMBINE && are_constants &&
-                    sizes.tails == 0 && sizes.chains == 1 &&
+                    sizes.tails == 0 && schedule->walk.moved_elems == 0 && sizes.chains == 1 &&
                     sizes.segment_steps * layout->segment_count == sizes.steps &&
                     sizes.segment_steps % items == 0;
     sizes.checks_full = !are_constants && emission->group->role == KILN_ROLE_WHOLE &&

@@ -72,11 +72,11 @@ static uint64_t line_time(uint64_t line, uint32_t vector, uint32_t step_time, ui
 
 /* The vector width, at most `widest`, that covers a line of a row in the least time. On a CPU a
  * vector of up to HOST_STEP_ELEMS elements takes as long as an element of the tail. On a GPU any
- * vector is one access, and the tail is walked after all vectors, at TAIL_TIME an element. */
+ * vector is one access, and a tail is walked after all vectors, at TAIL_TIME an element. */
 static uint32_t best_row_vector(const struct kiln_reduction_problem *problem, uint64_t line,
                                 uint32_t widest)
 {
-    if (problem->sizes == KILN_LAYOUT_OF_CLASS)
+    if (problem->sizes == KILN_LAYOUT_OF_CLASS || problem->moves_back)
         return widest;
     uint64_t least = UINT64_MAX;
     uint32_t best = 1;
@@ -424,6 +424,36 @@ static void choose_layout(struct kiln_reduction_problem *problem, struct kiln_sc
     }
 }
 
+/* A tail of elements is a walk of its own; one more vector costs less. */
+static bool may_move_back(const struct kiln_reduction_problem *problem,
+                          const struct kiln_schedule *schedule)
+{
+    const struct kiln_fusion_group *group = problem->group;
+    uint32_t inner = schedule->walk.rank - 1;
+    if (problem->is_host || problem->sizes != KILN_LAYOUT_OF_SIZES ||
+        schedule->walk.reduced_axes != 1u << inner || schedule->walk.end != 0 ||
+        group->role == KILN_ROLE_COMBINE)
+        return false;
+    for (uint32_t i = 0; i < group->access_count; i++) {
+        if (kiln_dtype_is_packed(group->accesses[i].dtype))
+            return false;
+    }
+    return true;
+}
+
+/* kiln_walk.moved_elems. Where a row takes waves, and its whole vectors are whole turns of them,
+ * one vector more would take as long as a turn; a tail of elements takes less. */
+static uint32_t choose_moved_elems(const struct kiln_target *target,
+                                   const struct kiln_schedule *schedule)
+{
+    const struct kiln_reduction_schedule *reduction = kiln_reduction_schedule_of(schedule);
+    uint32_t vector = schedule->walk.vector_elems;
+    uint32_t cut = (uint32_t)(line_length(schedule) % vector);
+    uint64_t turn = (uint64_t)reduction->items_along_reduced * reduction->segment_count;
+    bool is_even = turn >= target->wave_size && line_length(schedule) / vector % turn == 0;
+    return cut == 0 || is_even ? 0 : vector - cut;
+}
+
 static void choose_modes(const struct kiln_graph *graph,
                          const struct kiln_reduction_problem *problem,
                          struct kiln_schedule *schedule)
@@ -435,13 +465,8 @@ static void choose_modes(const struct kiln_graph *graph,
         if (access->strides[inner] == 0) {
             access->mode = KILN_ACCESS_SPLAT;
         } else if (kiln_walk_is_dense(schedule, group, i) &&
-                   kiln_vector_is_possible(graph, problem->target, schedule, group, i, inner)) {
-            enum kiln_dtype dtype = group->accesses[i].dtype;
-            access->mode = KILN_ACCESS_VECTOR;
-            access->alignment_bytes =
-                kiln_dtype_is_packed(dtype)
-                    ? kiln_packed_alignment(graph, problem->target, schedule, group, i, inner)
-                    : kiln_vector_alignment(problem->target, dtype, schedule->walk.vector_elems);
+                   kiln_vector_is_possible(schedule, group, i, inner)) {
+            kiln_set_vector_access(graph, problem->target, schedule, group, i, inner);
         } else {
             access->mode = KILN_ACCESS_GATHER;
         }
@@ -516,8 +541,10 @@ void kiln_lay_out_reduction(const struct kiln_schedule_task *task,
     if (problem.has_short_lines)
         problem.element_bytes = widest;
     problem.element_bytes = kiln_max_u32(problem.element_bytes, 1);
+    problem.moves_back = may_move_back(&problem, schedule);
     schedule->walk.vector_elems = choose_vector(&problem, schedule, is_dense);
     choose_layout(&problem, schedule);
+    schedule->walk.moved_elems = problem.moves_back ? choose_moved_elems(target, schedule) : 0;
     if (kiln_reduction_is_held(reduction) && !problem.is_host &&
         kiln_gains_from_holding(&problem) && !work->has_costly_shared_values)
         reduction->held = KILN_HELD_LOADED;

@@ -44,6 +44,8 @@ struct kiln_reduction_problem {
     /* Elements that fill whole bytes of a packed tensor that is stored: vectors are multiples of
      * it, and divide lines, since no two work-items may store to one byte. Otherwise 1. */
     uint32_t packed_unit;
+    /* The last vector of a row is moved back to where it is whole (kiln_walk.moved_elems). */
+    bool moves_back;
     uint32_t max_block; /* work-items of a work-group; halved where local memory is short */
 };
 

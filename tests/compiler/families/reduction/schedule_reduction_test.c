@@ -1,6 +1,7 @@
 #include "compiler/families/reduction/schedule/reduction_schedule.h"
 #include "compiler/schedule/schedule.h"
 #include "compiler/schedule/schedule_group.h"
+#include "compiler/schedule/vector_access.h"
 
 #include "tests/compiler/families/reduction/reduction_fixture.h"
 
@@ -313,11 +314,39 @@ Test(schedule_reduction, rows_of_a_few_elements_are_one_work_items)
                                  .reduced_axes = 2,
                                  .dtype = KILN_DTYPE_F32};
     struct scheduled result = schedule_for("gfx90a", &sum);
-    cr_assert_eq(result.schedule.walk.vector_elems, 1, "a vector of two would leave one over");
+    cr_assert_eq(result.schedule.walk.vector_elems, 2);
+    cr_assert_eq(result.schedule.walk.moved_elems, 1, "the second vector has one element twice");
     cr_assert_eq(kiln_reduction_schedule_of(&result.schedule)->items_along_reduced, 1);
-    cr_assert_eq(kiln_reduction_schedule_of(&result.schedule)->steps_per_item, 3);
+    cr_assert_eq(kiln_reduction_schedule_of(&result.schedule)->steps_per_item, 2);
     cr_assert_eq(result.schedule.launch.block, 256);
     release(&result);
+}
+
+Test(schedule_reduction, the_last_vector_of_a_row_is_moved_back)
+{
+    static const struct {
+        enum reduction_content content;
+        int64_t columns;
+        uint32_t moved;
+        const char *why;
+    } rows[] = {
+        {REDUCTION_SOFTMAX, 1024, 0, "vectors divide the row"},
+        {REDUCTION_SOFTMAX, 1023, 1, "the last vector shares an element"},
+        {REDUCTION_SOFTMAX, 1021, 3, "the last vector shares three elements"},
+        {REDUCTION_SOFTMAX, 2049, 0, "one vector more would take another turn of all work-items"},
+        {REDUCTION_NORM, 1023, 1, "lanes of moments have counts of their own"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct reduction_case reduction = {.content = rows[i].content,
+                                           .rank = 2,
+                                           .dims = {100000, rows[i].columns},
+                                           .reduced_axes = 2,
+                                           .dtype = KILN_DTYPE_F32};
+        struct scheduled result = schedule_for("gfx90a", &reduction);
+        cr_expect_eq(result.schedule.walk.vector_elems, 4);
+        cr_expect_eq(result.schedule.walk.moved_elems, rows[i].moved, "%s", rows[i].why);
+        release(&result);
+    }
 }
 
 Test(schedule_reduction, lines_have_tails_unless_vectors_divide_them)
@@ -512,7 +541,7 @@ Test(schedule_reduction, little_local_memory_means_smaller_work_groups)
     }
 }
 
-Test(schedule_reduction, vectors_that_may_be_misaligned_are_no_vectors_on_cuda)
+Test(schedule_reduction, vectors_that_may_be_misaligned_need_the_elements_alignment_on_cuda)
 {
     struct reduction_case sum = {.content = REDUCTION_SUM,
                                  .rank = 2,
@@ -525,8 +554,9 @@ Test(schedule_reduction, vectors_that_may_be_misaligned_are_no_vectors_on_cuda)
         fixture->target.kind = KILN_TARGET_CUDA;
         struct kiln_fusion_group group = reduction_fixture_group(fixture, &sum);
         struct kiln_schedule schedule = reduction_fixture_schedule(fixture, &group);
-        cr_assert_eq(schedule.accesses[0].mode, odd ? KILN_ACCESS_GATHER : KILN_ACCESS_VECTOR);
+        cr_assert_eq(schedule.accesses[0].mode, KILN_ACCESS_VECTOR);
         cr_assert_eq(schedule.accesses[0].alignment_bytes, odd ? 4 : 16);
+        cr_assert_eq(kiln_access_is_unaligned(&group, &fixture->target, &schedule, 0), odd);
         ir_fixture_destroy(fixture);
     }
 }
