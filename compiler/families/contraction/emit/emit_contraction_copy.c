@@ -51,6 +51,8 @@ bool kiln_contraction_is_copied(const struct kiln_emission *emission,
     const struct kiln_contraction_schedule *contraction = kiln_contraction_of(emission);
     uint32_t rows =
         operand == &contraction->left ? contraction->tile.m : kiln_tile_columns(contraction);
+    if (contraction->problem.k_run != 0) /* not all elements of a pack count, and it begins anywhere */
+        return false;
     if (!operand->is_along_k &&
         rows * kiln_dtype_info(contraction->staged)->bytes % LINE_BYTES != 0)
         return false;

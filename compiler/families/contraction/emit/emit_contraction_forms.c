@@ -161,6 +161,8 @@ void kiln_emit_contraction_forms(const struct kiln_emission *emission,
     kiln_template_append(inclusion, phases_header(contraction), source);
     if (contraction->problem.k_run != 0)
         kiln_template_append(inclusion, "device/contraction/run.h", source);
+    if (contraction->problem.k_run != 0 && emission->target->kind == KILN_TARGET_CUDA)
+        kiln_template_append(inclusion, "device/unaligned.h", source);
     if (kiln_pipeline_is_direct(&contraction->pipeline)) {
         kiln_template_append(inclusion,
                              has_padding ? "device/contraction/padding_of_items.h"

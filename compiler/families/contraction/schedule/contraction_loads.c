@@ -33,6 +33,10 @@ bool kiln_is_access_aligned(const struct kiln_contraction_problem *problem, uint
     const struct kiln_access *memory = &problem->group->accesses[access];
     if (kiln_dtype_is_packed(memory->dtype))
         return is_packed_access_aligned(problem, access, dense, vector);
+    /* Packs of runs begin anywhere: device/contraction/inside_runs.h. */
+    if (problem->contraction->problem.k_run != 0 && dense == KILN_STRIDE_COLUMN &&
+        !kiln_is_access_of_result(memory))
+        return true;
     uint32_t needed = kiln_vector_alignment(problem->target, memory->dtype, vector);
     uint32_t bytes = kiln_dtype_info(memory->dtype)->bytes;
     const int64_t *strides = problem->schedule->accesses[access].strides;

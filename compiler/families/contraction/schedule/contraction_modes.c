@@ -42,6 +42,8 @@ void kiln_set_access_modes(struct kiln_contraction_problem *problem)
         bool is_few = has_blocks || is_of_block || is_of_sums || kiln_place_routes(memory->place) ||
                       (memory->is_accumulator && memory->place == KILN_PLACE_ROW);
         kiln_set_access_mode(problem, i, stride, is_few ? 1 : vector);
+        if (contraction->problem.k_run != 0 && !is_result) /* packs of runs begin anywhere */
+            problem->schedule->accesses[i].alignment_bytes = kiln_dtype_info(memory->dtype)->bytes;
     }
 }
 

@@ -2,15 +2,8 @@
 
 #include "compiler/families/contraction/fuse/contraction_group.h"
 #include "compiler/fuse/fuse_family.h"
-#include "compiler/schedule/vector_access.h"
 
 enum { MOST_WASTE = 2 }; /* of k, for loads that are as many times fewer as a pack has elements */
-
-/* True if vectors may begin at any element. */
-static bool begin_anywhere(const struct kiln_target *target)
-{
-    return kiln_vector_alignment(target, KILN_DTYPE_F16, 2) <= 2;
-}
 
 /* True if the heaviest access of an operand has stride 1 along an axis. */
 static bool is_dense(const struct kiln_contraction_problem *problem, enum kiln_place place,
@@ -122,7 +115,7 @@ bool kiln_join_channels(const struct kiln_contraction_problem *problem, uint32_t
 {
     const struct kiln_contraction *contraction = problem->axes;
     const struct kiln_map *image = kiln_contraction_image(contraction);
-    if (problem->ir->is_general || !begin_anywhere(problem->target))
+    if (problem->ir->is_general)
         return false;
     for (uint32_t w = 0; w < image->window_count; w++) {
         uint32_t taps = k_along(contraction, image->windows[w].over);
@@ -145,7 +138,7 @@ bool kiln_has_runs(const struct kiln_kernel_axes *kernel, uint32_t pack)
     if (problem->ir->is_general || kiln_pipeline_is_direct(&problem->contraction->pipeline) ||
         problem->contraction->problem.windows.phase_count != 0 ||
         problem->contraction->problem.products != 1 || kernel->batch_count != 0 ||
-        kernel->sum_count < 2 || !begin_anywhere(problem->target) ||
+        kernel->sum_count < 2 ||
         !kiln_goes_along_window(kernel, last) || last->of[problem->axes->image].step.value != 1 ||
         waste > (MOST_WASTE - 1) * last->size)
         return false;
