@@ -132,6 +132,10 @@ def measure(case: Case, kiln: KilnPlans, samples: int) -> dict[str, Any]:
             "is_right": errors[0] <= TOLERANCES[case.dtype]}
 
 
+# Sizes that are no multiples of a vector.
+RAGGED = [(1023, 1537, 777), (2047, 4097, 1023), (4095, 4097, 4099), (33, 4097, 4097)]
+
+
 def cases_of(name: str) -> list[Case]:
     half, bfloat = torch.float16, torch.bfloat16
     if name == "square":
@@ -141,6 +145,8 @@ def cases_of(name: str) -> list[Case]:
         return [Case("product", m, n, k, half, along_k) for m in (1, 2, 4, 8, 16, 32, 64)
                 for n, k in ((4096, 4096), (11008, 4096), (4096, 11008))
                 for along_k in (True, False)]
+    if name == "ragged":
+        return [Case("product", m, n, k, dtype) for m, n, k in RAGGED for dtype in (half, bfloat)]
     sizes = (1024, 4096, 11008)
     return [Case(name, m, n, k, half) for m in (16, 64, 512, 2048) for n in sizes for k in sizes]
 
@@ -154,7 +160,7 @@ def main() -> int:
                         help="how Kiln does all products, as `kiln bench --schedule`")
     parser.add_argument("--tile", type=numbers, default=[0, 0, 0], help="MxN[xK], likewise")
     parser.add_argument("--waves", type=numbers, default=[0, 0, 0], help="MxN[xK], likewise")
-    parser.add_argument("sets", nargs="+", choices=["square", "skinny", "gelu", "swiglu"])
+    parser.add_argument("sets", nargs="+", choices=["square", "skinny", "ragged", "gelu", "swiglu"])
     arguments = parser.parse_args()
     kiln = KilnPlans(arguments.library, arguments.schedule, arguments.tile, arguments.waves)
     results: list[dict[str, Any]] = []

@@ -9,15 +9,6 @@
 #include "device/contraction/run.h"
 #include "device/contraction/split_operand.h"
 
-#ifndef KILN_DEVICE_UNALIGNED_H
-#define KILN_LOAD_UNALIGNED(bytes, to, from) KILN_LOAD_VECTOR(bytes, to, from)
-#endif
-
-template <class Element> KILN_DEVICE void kiln_load_pack(const Element *from, Element *to)
-{
-    KILN_MOVE_NEIGHBOURS(KILN_LOAD_UNALIGNED, KILN_PACK_ELEMENTS, from, to)
-}
-
 /* A bit for each element of the pack that counts. */
 KILN_DEVICE unsigned kiln_run_inside(const kiln_arguments &arguments, const kiln_axes &rows,
                                      bool is_windowed, const kiln_corner &corner, unsigned row,
@@ -52,7 +43,8 @@ KILN_DEVICE void kiln_load_run(const kiln_arguments &arguments, const kiln_map &
         first += (kiln_offset)corner.first_row * (kiln_offset)kiln_number_of(arguments, map.row);
     if (__builtin_expect(kiln_is_pack_within(first, kiln_number_of(arguments, split.last_pack)),
                          1)) {
-        kiln_load_pack(
+        kiln_load_neighbours(
+            KILN_PACK_ELEMENTS,
             (const Element *)((const char *)source + (kiln_offset)sizeof(Element) * offset), to);
     } else {
         KILN_UNROLL

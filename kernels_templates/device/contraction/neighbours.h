@@ -26,10 +26,17 @@
         MOVE(2, to, from)                                                                          \
     }
 
+/* The prelude includes device/unaligned.h first if some vector may begin anywhere, and its device traps on that. */
+#ifdef KILN_DEVICE_UNALIGNED_H
+#define KILN_LOAD_ANYWHERE(bytes, to, from) KILN_LOAD_UNALIGNED(bytes, to, from)
+#else
+#define KILN_LOAD_ANYWHERE(bytes, to, from) KILN_LOAD_VECTOR(bytes, to, from)
+#endif
+
 template <class Element>
 KILN_DEVICE void kiln_load_neighbours(unsigned count, const Element *from, Element *to)
 {
-    KILN_MOVE_NEIGHBOURS(KILN_LOAD_VECTOR, count, from, to)
+    KILN_MOVE_NEIGHBOURS(KILN_LOAD_ANYWHERE, count, from, to)
 }
 
 template <class Element>

@@ -6,6 +6,7 @@
 #include "compiler/families/contraction/emit/emit_contraction.h"
 #include "compiler/families/contraction/fuse/contraction_group.h"
 #include "compiler/families/contraction/schedule/contraction_fragments.h"
+#include "compiler/schedule/vector_access.h"
 
 #include <inttypes.h>
 
@@ -27,6 +28,15 @@ bool kiln_varies_along_k(const struct kiln_emission *emission, uint32_t access)
            kiln_counts_k_from_first(emission, access);
 }
 
+bool kiln_is_pack_unaligned(const struct kiln_emission *emission, uint32_t access)
+{
+    enum { PAIR = 2 }; /* the shortest vector */
+    const struct kiln_access_schedule *scheduled = &emission->schedule->accesses[access];
+    enum kiln_dtype dtype = emission->group->accesses[access].dtype;
+    return scheduled->mode == KILN_ACCESS_VECTOR && !kiln_dtype_is_packed(dtype) &&
+           scheduled->alignment_bytes < kiln_vector_alignment(emission->target, dtype, PAIR);
+}
+
 /* The access whose packs, along k or along the operand's rows, may be staged as they lie in memory.
  */
 static uint32_t copied_access(const struct kiln_emission *emission,
@@ -40,6 +50,7 @@ static uint32_t copied_access(const struct kiln_emission *emission,
     bool is_whole_pack = access != KILN_NONE &&
                          together == kiln_pack_elements(kiln_contraction_of(emission)) &&
                          emission->schedule->accesses[access].mode == KILN_ACCESS_VECTOR &&
+                         !kiln_is_pack_unaligned(emission, access) &&
                          kiln_varies_along_k(emission, access);
     return is_whole_pack ? access : KILN_NONE;
 }
@@ -51,7 +62,7 @@ bool kiln_contraction_is_copied(const struct kiln_emission *emission,
     const struct kiln_contraction_schedule *contraction = kiln_contraction_of(emission);
     uint32_t rows =
         operand == &contraction->left ? contraction->tile.m : kiln_tile_columns(contraction);
-    if (contraction->problem.k_run != 0) /* not all elements of a pack count, and it begins anywhere */
+    if (contraction->problem.k_run != 0) /* not all elements of a pack count */
         return false;
     if (!operand->is_along_k &&
         rows * kiln_dtype_info(contraction->staged)->bytes % LINE_BYTES != 0)

@@ -140,12 +140,22 @@ static bool loads_blocks(const struct kiln_emission *emission)
     return any;
 }
 
+static bool has_unaligned_packs(const struct kiln_emission *emission)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < emission->group->load_count; i++)
+        any = any || kiln_is_pack_unaligned(emission, i);
+    return any;
+}
+
 void kiln_emit_contraction_forms(const struct kiln_emission *emission,
                                  struct kiln_template_inclusion *inclusion,
                                  struct kiln_buffer *source)
 {
     const struct kiln_contraction_schedule *contraction = kiln_contraction_of(emission);
     bool has_padding = kiln_has_single_factors(emission);
+    if (has_unaligned_packs(emission))
+        kiln_template_append(inclusion, "device/unaligned.h", source);
     kiln_emit_turns_header(emission, inclusion, source);
     kiln_template_append(inclusion,
                          kiln_ending_passes(&contraction->ending) == NULL
@@ -161,8 +171,6 @@ void kiln_emit_contraction_forms(const struct kiln_emission *emission,
     kiln_template_append(inclusion, phases_header(contraction), source);
     if (contraction->problem.k_run != 0)
         kiln_template_append(inclusion, "device/contraction/run.h", source);
-    if (contraction->problem.k_run != 0 && emission->target->kind == KILN_TARGET_CUDA)
-        kiln_template_append(inclusion, "device/unaligned.h", source);
     if (kiln_pipeline_is_direct(&contraction->pipeline)) {
         kiln_template_append(inclusion,
                              has_padding ? "device/contraction/padding_of_items.h"

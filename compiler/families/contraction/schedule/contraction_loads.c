@@ -33,10 +33,6 @@ bool kiln_is_access_aligned(const struct kiln_contraction_problem *problem, uint
     const struct kiln_access *memory = &problem->group->accesses[access];
     if (kiln_dtype_is_packed(memory->dtype))
         return is_packed_access_aligned(problem, access, dense, vector);
-    /* Packs of runs begin anywhere: device/contraction/inside_runs.h. */
-    if (problem->contraction->problem.k_run != 0 && dense == KILN_STRIDE_COLUMN &&
-        !kiln_is_access_of_result(memory))
-        return true;
     uint32_t needed = kiln_vector_alignment(problem->target, memory->dtype, vector);
     uint32_t bytes = kiln_dtype_info(memory->dtype)->bytes;
     const int64_t *strides = problem->schedule->accesses[access].strides;
@@ -121,7 +117,6 @@ static int64_t neighbour_count(const struct kiln_contraction_problem *problem,
                                const struct kiln_operand_schedule *operand, bool is_k)
 {
     const struct kiln_contraction_schedule *contraction = problem->contraction;
-    bool anywhere = kiln_vector_alignment(problem->target, KILN_DTYPE_F16, 2) <= 2;
     if (kiln_is_operand_split(problem, operand)) {
         const struct kiln_role_axes *role = is_k ? &contraction->problem.sums
                                             : kiln_is_left_operand(contraction, operand)
@@ -132,15 +127,28 @@ static int64_t neighbour_count(const struct kiln_contraction_problem *problem,
             !has_runs && kiln_is_axis_windowed(contraction, operand, is_k, role->count - 1);
         return is_windowed ? 1 : role->sizes[role->count - 1];
     }
-    if (is_k)
-        return anywhere ? 0 : operand->k_size;
-    return operand->row_size;
+    return is_k ? 0 : operand->row_size;
+}
+
+/* True if packs along k may begin at any element: those of runs, and those of an operand whose
+ * indices are not taken apart. Vectors of packed elements are whole bytes. */
+static bool do_packs_begin_anywhere(const struct kiln_contraction_problem *problem,
+                                    const struct kiln_operand_schedule *operand)
+{
+    bool anywhere = problem->contraction->problem.k_run != 0 ||
+                    !kiln_is_operand_split(problem, operand);
+    for (uint32_t i = 0; i < problem->group->access_count; i++) {
+        for (uint32_t part = 0; part < operand->part_count; part++)
+            anywhere &= problem->group->accesses[i].place != operand->places[part] ||
+                        !kiln_dtype_is_packed(problem->group->accesses[i].dtype);
+    }
+    return anywhere;
 }
 
 /*
- * Whether an operand is loaded in runs of KILN_WIDEST_RUN rows, or in packs along k, wherever whole
- * tiles are; else element by element. Vectors between these would be more kernels to compile than
- * they are worth. Along k vectors may begin anywhere, but where they have to be aligned.
+ * True if an operand is loaded in runs of KILN_WIDEST_RUN rows, or in packs along k, wherever whole
+ * tiles are; otherwise element by element. Vectors between these would be more kernels to compile
+ * than they are worth.
  */
 bool kiln_has_whole_loads(const struct kiln_contraction_problem *problem,
                           const struct kiln_operand_schedule *operand)
@@ -154,6 +162,8 @@ bool kiln_has_whole_loads(const struct kiln_contraction_problem *problem,
                          kiln_is_left_operand(contraction, operand)
                    : contraction->problem.routing == KILN_ROUTING_SUMS)
         return false;
+    if (!along_rows && do_packs_begin_anywhere(problem, operand))
+        return true;
     int64_t neighbours = neighbour_count(problem, operand, !along_rows);
     bool is_whole = true;
     for (uint32_t part = 0; part < operand->part_count; part++)

@@ -324,11 +324,11 @@ Test(contraction_plan, the_schedule_in_words)
                      quarters[i],
                      "right operand read along its rows in vectors of 8, in half packs");
     }
-    /* An end of k is in the first tile; where loads need to be aligned all others lie behind it. */
+    /* An end of k is in the first tile, so packs of the others begin anywhere. */
     expect_words("Matmul a=6,33,35 b=3,35,31 c=6,33,31", "gfx1030",
                  "left operand read along k in vectors of 4");
     expect_words("Matmul a=6,33,35 b=3,35,31 c=6,33,31", "sm_80",
-                 "left operand read along k one by one");
+                 "left operand read along k in vectors of 4");
     expect_words("Matmul a=6,33,35 b=3,35,31 c=6,33,31", "gfx1030",
                  "read along its rows one by one");
     expect_words("Matmul a=192,64:INT8 b=64,96:INT8 c=192,96:INT32", "gfx942", "staged as int8");
