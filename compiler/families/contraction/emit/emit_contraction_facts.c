@@ -386,10 +386,10 @@ static bool keeps_sign(const struct kiln_emission *emission, enum kiln_place pla
     return is_kept;
 }
 
-/* The function that encodes an element of an operand. Dequantised elements that bfloat16 holds
- * exactly are not rounded. */
+/* The function that encodes `value` as an element of an operand. Dequantised elements that bfloat16
+ * holds exactly are not rounded. */
 static const char *encoding(const struct kiln_emission *emission, enum kiln_place place,
-                            const char *staged)
+                            uint32_t value, const char *staged)
 {
     const struct kiln_fusion_group *group = emission->group;
     const struct kiln_contraction_schedule *contraction = kiln_contraction_of(emission);
@@ -399,7 +399,7 @@ static const char *encoding(const struct kiln_emission *emission, enum kiln_plac
         has_blocks |=
             kiln_is_loaded_in(emission, i, place) && kiln_access_has_blocks(contraction, group, i);
     bool is_exact = has_blocks && sets != NULL && contraction->staged == KILN_DTYPE_BF16 &&
-                    (sets[kiln_group_operand(group, place)] & KILN_DTYPE_BIT(KILN_DTYPE_BF16)) != 0;
+                    (sets[value] & KILN_DTYPE_BIT(KILN_DTYPE_BF16)) != 0;
     return is_exact ? "exact_bf16" : staged;
 }
 
@@ -430,10 +430,14 @@ static void append_element(const struct kiln_emission *emission, enum kiln_place
     }
     table.are_floats = have_floats;
     kiln_emit_contraction_values(emission, &table, place, source);
+    uint32_t value = kiln_group_operand(group, place);
+    if (is_staged)
+        value =
+            kiln_unrounded_value(emission, &table, value, kiln_contraction_of(emission)->staged);
     kiln_buffer_append_text(source, "    out = ");
     if (is_staged)
-        kiln_buffer_printf(source, "kiln_encode_%s(", encoding(emission, place, staged));
-    kiln_emit_value(&table, kiln_group_operand(group, place), source);
+        kiln_buffer_printf(source, "kiln_encode_%s(", encoding(emission, place, value, staged));
+    kiln_emit_value(&table, value, source);
     kiln_buffer_append_text(source, is_staged ? ");\n}\n" : ";\n}\n");
     kiln_value_table_fini(&table);
 }
