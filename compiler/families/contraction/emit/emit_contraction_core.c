@@ -122,6 +122,8 @@ static void append_operand_defines(const char *name, const struct kiln_operand_s
     append_of_operand(name, "RUN", operand->run, source);
     append_of_operand(name, "IS_ALONG_K", operand->is_along_k, source);
     append_of_operand(name, "PIECES", operand->pieces, source);
+    if (operand->lane_run > 1)
+        append_of_operand(name, "LANE_RUN", operand->lane_run, source);
 }
 
 static void append_order_defines(const struct kiln_contraction_schedule *contraction,
@@ -244,8 +246,6 @@ void kiln_emit_contraction_defines(const struct kiln_emission *emission, struct 
     append_operand_defines("RIGHT", &contraction->right, source);
     if (contraction->pipeline.kind == KILN_PIPELINE_STREAMED)
         kiln_emit_constant("IS_STREAMED", 1, source);
-    if (kiln_pipeline_lane_run(&contraction->pipeline) > 1)
-        kiln_emit_constant("LANE_RUN", kiln_pipeline_lane_run(&contraction->pipeline), source);
     kiln_buffer_printf(source, "#define KILN_K_END %s\n", k_ends[contraction->k_end]);
     kiln_emit_constant("STATISTICS_PACKS", kiln_ending_statistics_bytes(ending) / PACK_BYTES,
                        source);
