@@ -75,6 +75,25 @@ static uint32_t stage_groups(const struct kiln_emission *emission)
                : 1;
 }
 
+/* Each unit's arithmetic is in the kernel's text: codes of 4 bits, which take the fewest bytes,
+ * have the shortest. */
+static uint32_t units_ahead(const struct kiln_emission *emission)
+{
+    enum { MOST = 8, OF_OTHERS = 2 };
+    const struct kiln_fusion_group *group = emission->group;
+    const struct kiln_contraction_schedule *contraction = contraction_of(emission);
+    bool are_short = true;
+    for (uint32_t i = 0; i < group->load_count; i++) {
+        enum kiln_place place = group->accesses[i].place;
+        bool is_ahead = (place == contraction->left.places[0] && contraction->left.lane_run > 1) ||
+                        (place == contraction->right.places[0] && contraction->right.lane_run > 1);
+        are_short &= !is_ahead || !kiln_varies_along_k(emission, i) ||
+                     contraction->accesses[i].k_repeat != 0 ||
+                     kiln_dtype_info(group->accesses[i].dtype)->bits <= 4;
+    }
+    return are_short ? MOST : OF_OTHERS;
+}
+
 static void append_specialized_defines(const struct kiln_emission *emission,
                                        struct kiln_buffer *source)
 {
@@ -86,6 +105,8 @@ static void append_specialized_defines(const struct kiln_emission *emission,
     kiln_emit_constant("CONSUMERS", consumer_waves * emission->target->wave_size, source);
     kiln_emit_constant("PRODUCERS", producer_waves * emission->target->wave_size, source);
     kiln_emit_constant("STAGE_GROUPS", stage_groups(emission), source);
+    if (contraction->left.lane_run > 1 || contraction->right.lane_run > 1)
+        kiln_emit_constant("UNITS_AHEAD", units_ahead(emission), source);
     /* Where local memory is for several, registers are for two at least. */
     if (2 * emission->schedule->launch.lds_bytes <= UNIT_LDS_BYTES)
         kiln_emit_constant("RESIDENTS", 2, source);

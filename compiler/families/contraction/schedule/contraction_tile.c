@@ -295,14 +295,18 @@ static void choose_hopper_stream(const struct kiln_tile_problem *problem,
     static const struct candidate streams[] = {
         {KILN_PIPELINE_STREAMED, 16, 16, 1, 1, 16, 0, 0, 16, 0},
         {KILN_PIPELINE_STREAMED, 16, 16, 1, 1, 8, 0, 0, 16, 0},
+        {KILN_PIPELINE_STREAMED, 16, 32, 1, 1, 16, 0, 0, 16, 0},
+        {KILN_PIPELINE_STREAMED, 16, 32, 1, 1, 8, 0, 0, 16, 0},
     };
+    /* Where blocks are unpacked, a wave with more columns loads less of the other operand. */
+    size_t first = problem->lane_run > 1 ? 2 : 0;
     double least = contraction->time_ns;
     if (problem->forced->form != KILN_CONTRACTION_ANY || problem->forced->tile_m != 0 ||
         contraction->problem.m > 16 || problem->left.is_along_rows ||
         problem->right.is_along_rows || !problem->left.is_whole || !problem->right.is_whole)
         return;
     const struct kiln_contraction_schedule base = *contraction;
-    for (size_t i = 0; i < sizeof streams / sizeof *streams; i++) {
+    for (size_t i = first; i < first + 2; i++) {
         struct kiln_contraction_schedule tried = base;
         take(problem, &streams[i], &tried);
         double time = kiln_hopper_stream_time_ns(problem, &tried);
