@@ -16,7 +16,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from graph_text import GraphText
-from taking_turns import (KilnPlans, bytes_of, geometric_mean, largest_error,
+from taking_turns import (SCHEDULES, KilnPlans, bytes_of, geometric_mean, largest_error, numbers,
                           times_in_turns)
 
 BLOCK = 32
@@ -281,16 +281,23 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--library", required=True, help="libkiln_plans.so of a build")
     parser.add_argument("--samples", type=int, default=15)
+    parser.add_argument("--only", default="", help="cases whose names contain this")
+    parser.add_argument("--schedule", choices=SCHEDULES, default="any",
+                        help="how Kiln does all products, as `kiln bench --schedule`")
+    parser.add_argument("--tile", type=numbers, default=[0, 0, 0], help="MxN[xK], likewise")
+    parser.add_argument("--waves", type=numbers, default=[0, 0, 0], help="MxN[xK], likewise")
     parser.add_argument("--json", type=Path, help="write all figures to this file")
     parser.add_argument("sets", nargs="+", choices=sorted(SETS))
     arguments = parser.parse_args()
-    kiln = KilnPlans(arguments.library, "any", [0, 0, 0], [0, 0, 0])
+    kiln = KilnPlans(arguments.library, arguments.schedule, arguments.tile, arguments.waves)
     results: list[dict[str, Any]] = []
     failed = False
     print(f"{'case':52} kernels  kiln us  ceiling us  of ceiling  error")
     for name in arguments.sets:
         rows = []
         for case in SETS[name]():
+            if arguments.only not in case.name:
+                continue
             try:
                 row = measure(case, kiln, arguments.samples)
             except RuntimeError as error:

@@ -182,15 +182,22 @@ static bool is_computed_beside_operand(const struct kiln_value_table *table, uin
     return table->load[value] == KILN_NONE && !table->is_row[value];
 }
 
+uint32_t kiln_unrounded_value(const struct kiln_emission *emission,
+                              const struct kiln_value_table *table, uint32_t value,
+                              enum kiln_dtype dtype)
+{
+    const struct kiln_op *op = &emission->ir->ops[table->alias[value]];
+    return op->opcode == KILN_OP_ROUND && op->dtype == dtype &&
+                   is_computed_beside_operand(table, table->alias[value])
+               ? op->operands[0]
+               : table->alias[value];
+}
+
 void kiln_emit_encoded(const struct kiln_emission *emission, const struct kiln_value_table *table,
                        uint32_t access, struct kiln_buffer *source)
 {
     const struct kiln_access *memory = &emission->group->accesses[access];
-    uint32_t value = table->alias[memory->value];
-    const struct kiln_op *op = &emission->ir->ops[value];
-    if (op->opcode == KILN_OP_ROUND && op->dtype == memory->dtype &&
-        is_computed_beside_operand(table, value))
-        value = op->operands[0];
+    uint32_t value = kiln_unrounded_value(emission, table, memory->value, memory->dtype);
     kiln_buffer_printf(source, "kiln_encode_%s(", kiln_dtype_info(memory->dtype)->device);
     kiln_emit_value(table, value, source);
     kiln_buffer_append_text(source, ")");

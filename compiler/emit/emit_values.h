@@ -43,6 +43,11 @@ bool kiln_value_is_computed(const struct kiln_emission *emission,
 /* What holds a value: "v7", "row.v7", "row.v7[e]", "0x1p-1f". */
 void kiln_emit_value(const struct kiln_value_table *table, uint32_t value,
                      struct kiln_buffer *source);
+/* v6 where v7 is v6 rounded to the type: encoding rounds as well. Otherwise v7, or what it
+ * broadcasts. */
+uint32_t kiln_unrounded_value(const struct kiln_emission *emission,
+                              const struct kiln_value_table *table, uint32_t value,
+                              enum kiln_dtype dtype);
 /* "kiln_encode_f16(v7)": what a store writes. Where v7 is v6 rounded to the type that is stored it
  * is v6 that is encoded: to round it twice changes nothing, and few compilers see that. */
 void kiln_emit_encoded(const struct kiln_emission *emission, const struct kiln_value_table *table,

@@ -1,6 +1,7 @@
 /*
- * device/contraction/stage_ahead.h where work-items load halves or quarters of packs: the tile in
- * LDS is the one that whole packs are, and lanes that are served together do not meet in a bank.
+ * device/contraction/stage_ahead.h where work-items load halves or quarters of packs, or two packs
+ * of a row: the tile in LDS is the one that whole packs are, and lanes that are served together do
+ * not meet in a bank.
  */
 #include "device/host.h"
 
@@ -73,11 +74,12 @@ typedef place kiln_right_lane;
     {                                                                                              \
         inputs = {row, k};                                                                         \
     }                                                                                              \
-    kiln_pack kiln_##side##_pack(const kiln_arguments &, const place &inputs, unsigned,            \
-                                 unsigned r, unsigned, unsigned)                                   \
+    kiln_pack kiln_##side##_pack_from(const kiln_arguments &, const place &inputs, unsigned first, \
+                                      unsigned, unsigned r, unsigned, unsigned)                    \
     {                                                                                              \
-        return elements_of(inputs.row + r, inputs.k, elements);                                    \
+        return elements_of(inputs.row + r, inputs.k + first, elements);                            \
     }
+enum : unsigned { kiln_left_lane_run = 1, kiln_right_lane_run = 2 };
 TEST_OPERAND(left, 4)
 TEST_OPERAND(right, KILN_PACK_ELEMENTS)
 
@@ -107,7 +109,7 @@ unsigned wrong_elements()
         kiln_right_begin(arguments, TEST_ROWS, right_lanes);
         kiln_left_fetch_ahead(arguments, left, left_lanes, TEST_ROWS, KILN_WHOLE_K);
         kiln_right_fetch_ahead(arguments, right, right_lanes, TEST_ROWS, KILN_WHOLE_K);
-        /* Pieces in two steps, as between products; whole packs at once. */
+        /* Pieces in two steps, as between products; runs of packs at once. */
         kiln_pack packs[KILN_LEFT_PACKS];
         kiln_left_make<0, 1>(arguments, left, packs);
         kiln_left_write(packs, tile[0]);
@@ -133,9 +135,9 @@ unsigned conflicts()
             bool is_taken[TOGETHER] = {};
             for (test_item = first; test_item < first + TOGETHER; test_item++) {
                 const kiln_part_of_tile unit =
-                    kiln_locate_unit_of_turn(0, TEST_RUN, false, TEST_ROWS, KILN_LEFT_PIECES);
+                    kiln_locate_unit_of_turn(0, TEST_RUN, false, TEST_ROWS, KILN_LEFT_PIECES, 1);
                 const unsigned at =
-                    kiln_part_place(unit, 0, TEST_ROWS, r) * KILN_LEFT_PIECES + unit.piece;
+                    kiln_part_place(unit, 0, TEST_ROWS, r, 0) * KILN_LEFT_PIECES + unit.piece;
                 found += is_taken[at % TOGETHER];
                 is_taken[at % TOGETHER] = true;
             }

@@ -48,7 +48,7 @@ KILN_FIRST_PRODUCTS(KILN_RIGHT_COPY)
                 break;                                                                             \
             const kiln_unit unit =                                                                 \
                 kiln_locate_unit(item, turn, KILN_BLOCK, KILN_##SIDE##_RUN,                        \
-                                 KILN_##SIDE##_IS_ALONG_K, rows, KILN_SHAPE_PACKS(shape));         \
+                                 KILN_##SIDE##_IS_ALONG_K, rows, KILN_SHAPE_PACKS(shape), 1);      \
             const unsigned k = unit.pack * KILN_PACK_ELEMENTS;                                     \
             kiln_##side##_inputs inputs;                                                           \
             kiln_##side##_load(arguments, source, unit.row < last ? unit.row : last, k, rest,      \
@@ -116,7 +116,7 @@ KILN_DEVICE unsigned kiln_last_run(unsigned columns, unsigned run)
             break;                                                                                 \
         const kiln_unit unit =                                                                     \
             kiln_locate_unit(kiln_work_item(), turn, KILN_BLOCK, KILN_##SIDE##_RUN,                \
-                             KILN_##SIDE##_IS_ALONG_K, KILN_TILE_N, KILN_C_PACKS);                 \
+                             KILN_##SIDE##_IS_ALONG_K, KILN_TILE_N, KILN_C_PACKS, 1);              \
         for (unsigned row = unit.row; row < unit.row + KILN_##SIDE##_RUN; row++) {                 \
             if (row >= columns)                                                                    \
                 tile[kiln_pack_place(kiln_chain_place(row), unit.pack, KILN_RIGHT_SHAPE)] =        \

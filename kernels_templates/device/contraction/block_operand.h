@@ -10,10 +10,9 @@
 
 /* True if elements stay packed until they are used. The first bytes of the loaded elements are codes then, and the others nothing.
  * Steps on their way take fewer registers, and unpacking waits for no load. */
-KILN_CONSTEXPR bool kiln_stays_packed(const kiln_map &map, unsigned bits, unsigned rows, unsigned columns)
+KILN_CONSTEXPR bool kiln_stays_packed(const kiln_map &map, unsigned bits, unsigned rows, unsigned columns, bool is_along_k)
 {
-    return KILN_LANE_RUN > 1 && bits < 8 && rows == 1 && columns == 1 && map.is_vector &&
-           !kiln_is_zero(map.column);
+    return is_along_k && bits < 8 && rows == 1 && columns == 1 && map.is_vector && !kiln_is_zero(map.column);
 }
 
 KILN_CONSTEXPR kiln_loads kiln_block_loads_of(const kiln_map &map, unsigned bits, unsigned rows,
@@ -22,7 +21,7 @@ KILN_CONSTEXPR kiln_loads kiln_block_loads_of(const kiln_map &map, unsigned bits
 {
     kiln_loads loads = kiln_loads_of(map, run, is_along_k, vector, elements);
     loads.kept = 0;
-    if (kiln_stays_packed(map, bits, rows, columns)) {
+    if (kiln_stays_packed(map, bits, rows, columns, is_along_k)) {
         loads.k_step = elements;
         loads.steps = 1;
     }
@@ -139,7 +138,7 @@ KILN_DEVICE void kiln_unpack_some(const unsigned char *from, unsigned first, uns
 #define KILN_LOAD_BLOCKS(side, n)                                                                  \
     kiln_load_blocks<kiln_block_bits_##n,                                                          \
                      kiln_stays_packed(kiln_map_##n, kiln_block_bits_##n, kiln_block_rows_##n,     \
-                                       kiln_block_columns_##n),                                    \
+                                       kiln_block_columns_##n, kiln_##side##_is_along_k),          \
                      kiln_##side##_loads_##n.k_step, kiln_##side##_loads_##n.row_step>(            \
         arguments, kiln_map_##n, kiln_block_rows_##n, kiln_block_columns_##n,                      \
         kiln_##side##_loads_##n, source.p##n, source.at##n, source.row##n + row, source.k##n, k,   \

@@ -14,14 +14,14 @@ struct kiln_code_table {
     unsigned flip;
 };
 
-/* Bytes of two words: 0 to 3 are those of `low`, and 4 to 7 those of `high`. */
+/* Bytes of two words: 0 to 3 are those of `low`, and 4 to 7 those of `high`. The selector is a constant on CUDA, which has one of nibbles. */
 KILN_DEVICE unsigned kiln_permute_bytes(unsigned high, unsigned low, unsigned selector)
 {
 #if defined(__AMDGCN__)
     return __builtin_amdgcn_perm(high, low, selector);
 #elif defined(__CUDA_ARCH__)
-    return __byte_perm(low, high, selector & 7u | selector >> 4 & 0x70u | selector >> 8 & 0x700u |
-                                      selector >> 12 & 0x7000u);
+    return __byte_perm(low, high, (selector & 7u) | (selector >> 4 & 0x70u) |
+                                      (selector >> 8 & 0x700u) | (selector >> 12 & 0x7000u));
 #else
     const unsigned long long bytes = (unsigned long long)high << 32 | low;
     unsigned result = 0;
@@ -49,6 +49,21 @@ KILN_DEVICE kiln_code_table kiln_code_table_of(const Element (&elements)[8], boo
     return table;
 }
 
+#ifdef __CUDA_ARCH__
+/* prmt takes four codes as they lie for selectors. One with a sign repeats the sign of the byte that it selects. */
+KILN_DEVICE void kiln_look_up_four(const kiln_code_table &table, unsigned codes, unsigned *pairs)
+{
+    const unsigned selector = codes & 0x7777u;
+    unsigned signs; /* a byte is 0x80 without a sign, and 0xff with one */
+    asm("prmt.b32 %0, %1, %1, %2;" : "=r"(signs) : "r"(0x80808080u), "r"(codes));
+    const unsigned low = __byte_perm(table.low[0], table.low[1], selector);
+    const unsigned high =
+        __byte_perm(table.high[0], table.high[1], selector) ^ (signs << 1 & 0x80808080u);
+    pairs[0] = __byte_perm(low, high, 0x5140u);
+    pairs[1] = __byte_perm(low, high, 0x7362u);
+}
+#endif
+
 /* Eight elements, whose codes are the bits of `codes`, lowest first. */
 template <class Element>
 KILN_DEVICE void kiln_look_up(const kiln_code_table &table, const unsigned char *codes,
@@ -57,6 +72,10 @@ KILN_DEVICE void kiln_look_up(const kiln_code_table &table, const unsigned char 
     unsigned word, pairs[4];
     __builtin_memcpy(&word, codes, sizeof word);
     word ^= table.flip;
+#ifdef __CUDA_ARCH__
+    kiln_look_up_four(table, word, pairs);
+    kiln_look_up_four(table, word >> 16, pairs + 2);
+#else
     const unsigned even = word & 0x07070707u, odd = word >> 4 & 0x07070707u;
     const unsigned even_low = kiln_permute_bytes(table.low[1], table.low[0], even);
     const unsigned odd_low = kiln_permute_bytes(table.low[1], table.low[0], odd);
@@ -72,6 +91,7 @@ KILN_DEVICE void kiln_look_up(const kiln_code_table &table, const unsigned char 
         pairs[2 * i] = kiln_permute_bytes(odds, evens, 0x05040100u);
         pairs[2 * i + 1] = kiln_permute_bytes(odds, evens, 0x07060302u);
     }
+#endif
     __builtin_memcpy(to, pairs, sizeof pairs);
 }
 

@@ -22,11 +22,6 @@
 #include "device/contraction/access.h"
 #include "device/contraction/neighbours.h"
 
-/* Neighbouring packs along k that a lane loads together. Only streamed kernels have more than one (streamed.h). */
-#ifndef KILN_LANE_RUN
-#define KILN_LANE_RUN 1
-#endif
-
 /* How an access is loaded for a pack. */
 struct kiln_loads {
     unsigned steps;    /* along k */
@@ -198,7 +193,7 @@ KILN_DEVICE void kiln_load_access(const kiln_arguments &arguments, const kiln_ma
     }
 /* As one: of 16 bytes that are taken apart LLVM 19 loads some twice. */
 #define KILN_PACK_COPIED(side, SIDE, number, n, type)                                              \
-    __builtin_memcpy(out, inputs.x##n + first, sizeof inputs.x##n / KILN_LANE_RUN);
+    __builtin_memcpy(out, inputs.x##n + first, sizeof inputs.x##n / kiln_##side##_lane_run);
 #define KILN_PACK_TAKEN(side, SIDE, number, n, type)                                               \
     kiln_take_row<KILN_##SIDE##_RUN>(inputs.x##n, r, out);
 #define KILN_PACK_REPEATED(side, SIDE, number, n, type)                                            \
@@ -256,13 +251,16 @@ KILN_DEVICE void kiln_load_access(const kiln_arguments &arguments, const kiln_ma
 #define kiln_make_fnuz(pack)
 #endif
 
-#define KILN_OPERAND(side, SIDE, convert)                                                          \
+#define KILN_OPERAND(side, SIDE, convert) KILN_OPERAND_IN_RUNS(side, SIDE, 1, convert)
+/* A lane loads `lane_packs` neighbouring packs along k together. */
+#define KILN_OPERAND_IN_RUNS(side, SIDE, lane_packs, convert)                                      \
     enum : unsigned {                                                                              \
         kiln_##side##_run = KILN_##SIDE##_RUN,                                                     \
         kiln_##side##_is_along_k = KILN_##SIDE##_IS_ALONG_K,                                       \
         kiln_##side##_vector = KILN_##SIDE##_VECTOR,                                               \
         kiln_##side##_elements = KILN_PACK_ELEMENTS / KILN_##SIDE##_PIECES,                        \
-        kiln_##side##_loaded = kiln_##side##_elements * KILN_LANE_RUN                              \
+        kiln_##side##_lane_run = lane_packs,                                                       \
+        kiln_##side##_loaded = kiln_##side##_elements * lane_packs                                 \
     };                                                                                             \
     KILN_##SIDE##_ACCESSES(KILN_LOADS)                                                             \
     struct kiln_##side##_source {                                                                  \

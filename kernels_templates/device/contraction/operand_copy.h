@@ -38,6 +38,7 @@
 #define KILN_COPY_REPEATED(side, n)
 #define KILN_COPY_HALVES(side, n)
 #define KILN_COPY_COMPUTED(side, n)
+#define KILN_COPY_TABLED(side, n)
 
 #define KILN_OPERAND_COPY(side, SIDE)                                                              \
     KILN_##SIDE##_ACCESSES(KILN_COPY_OFFSET)                                                       \

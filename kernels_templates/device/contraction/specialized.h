@@ -87,6 +87,88 @@ KILN_STAGE(right, RIGHT, KILN_TILE_COLUMNS, KILN_TILE_SHAPE(KILN_ROW_PACKS, 7), 
 KILN_STAGE_AT_ONCE(left, LEFT, KILN_TILE_M, 1)
 KILN_STAGE_AT_ONCE(right, RIGHT, KILN_TILE_COLUMNS, KILN_PRODUCTS)
 
+/*
+ * Packed elements and blocks that are loaded in runs are on their way in registers, for several tiles: codes take few, and a tile
+ * of them alone is too few bytes to hide their way behind. The other operand may be copied meanwhile. KILN_UNITS_AHEAD: units of
+ * a producer that are on their way.
+ */
+#ifndef KILN_UNITS_AHEAD
+#define KILN_UNITS_AHEAD 1
+#endif
+enum {
+    KILN_LEFT_IS_AHEAD = kiln_left_lane_run > 1 && KILN_K_END == KILN_K_END_NONE,
+    KILN_RIGHT_IS_AHEAD = kiln_right_lane_run > 1 && KILN_K_END == KILN_K_END_NONE,
+    KILN_TURNS_AHEAD = (KILN_LEFT_IS_AHEAD ? KILN_LEFT_TURNS : 0) +
+                       (KILN_RIGHT_IS_AHEAD ? KILN_RIGHT_TURNS : 0),
+    KILN_IS_AHEAD = KILN_TURNS_AHEAD != 0,
+    KILN_TILES_AHEAD = KILN_IS_AHEAD && KILN_TURNS_AHEAD < KILN_UNITS_AHEAD
+                           ? KILN_UNITS_AHEAD / KILN_TURNS_AHEAD
+                           : 1
+};
+
+#define KILN_TILES_ON_THE_WAY(side, SIDE)                                                          \
+    KILN_DEVICE void kiln_##side##_look_ahead(const kiln_arguments &arguments,                     \
+                                              kiln_##side##_stage &stage, unsigned last,           \
+                                              kiln_##side##_stage &ahead)                          \
+    {                                                                                              \
+        if (!KILN_##SIDE##_IS_AHEAD)                                                               \
+            return;                                                                                \
+        kiln_##side##_fetch(arguments, stage, last, KILN_WHOLE_K);                                 \
+        ahead = stage;                                                                             \
+        kiln_##side##_advance(arguments, KILN_TILE_K, stage.source);                               \
+    }                                                                                              \
+    KILN_DEVICE void kiln_##side##_put_tile(const kiln_arguments &arguments,                       \
+                                            kiln_##side##_stage &stage,                            \
+                                            const kiln_##side##_stage &ahead, unsigned last,       \
+                                            kiln_pack *tile)                                       \
+    {                                                                                              \
+        if (KILN_##SIDE##_IS_AHEAD) {                                                              \
+            kiln_##side##_store(arguments, ahead, KILN_WHOLE_K, tile);                             \
+        } else {                                                                                   \
+            kiln_##side##_stage_tile(arguments, stage, last, KILN_WHOLE_K, tile);                  \
+            kiln_##side##_advance(arguments, KILN_TILE_K, stage.source);                           \
+        }                                                                                          \
+    }
+
+KILN_TILES_ON_THE_WAY(left, LEFT)
+KILN_TILES_ON_THE_WAY(right, RIGHT)
+
+KILN_DEVICE void kiln_produce_ahead(const kiln_arguments &arguments, kiln_left_stage &left,
+                                    kiln_right_stage &right, unsigned last_left,
+                                    unsigned last_right, unsigned size, const kiln_ring &ring,
+                                    kiln_pack *tiles)
+{
+    const unsigned steps = size / KILN_TILE_K;
+    kiln_left_stage left_ahead[KILN_TILES_AHEAD];
+    kiln_right_stage right_ahead[KILN_TILES_AHEAD];
+    KILN_UNROLL
+    for (unsigned s = 0; s < KILN_TILES_AHEAD; s++) {
+        if (s < steps) {
+            kiln_left_look_ahead(arguments, left, last_left, left_ahead[s]);
+            kiln_right_look_ahead(arguments, right, last_right, right_ahead[s]);
+        }
+    }
+    KILN_NO_UNROLL
+    for (unsigned first = 0; first < steps; first += KILN_TILES_AHEAD) {
+        KILN_UNROLL
+        for (unsigned s = 0; s < KILN_TILES_AHEAD; s++) {
+            const unsigned step = first + s;
+            if (step >= steps)
+                break;
+            kiln_pack *tile = tiles + kiln_ring_slot(step) * KILN_TILE_PACKS;
+            kiln_ring_await_free(ring, step);
+            kiln_left_put_tile(arguments, left, left_ahead[s], last_left, tile);
+            kiln_right_put_tile(arguments, right, right_ahead[s], last_right,
+                                tile + KILN_TILE_M * KILN_ROW_PACKS);
+            kiln_ring_publish(ring, step);
+            if (step + KILN_TILES_AHEAD < steps) {
+                kiln_left_look_ahead(arguments, left, last_left, left_ahead[s]);
+                kiln_right_look_ahead(arguments, right, last_right, right_ahead[s]);
+            }
+        }
+    }
+}
+
 /* What the producers do: they are as many tiles ahead as the ring has. KILN_STAGE_GROUPS of them take turns at tiles. */
 KILN_DEVICE void kiln_produce(const kiln_arguments &arguments, kiln_left_stage &left,
                               kiln_right_stage &right, unsigned last_left, unsigned last_right,
@@ -145,6 +227,7 @@ KILN_DEVICE void kiln_multiply(const kiln_arguments &arguments, const kiln_task 
                                const kiln_wave &wave, kiln_pack *shared,
                                kiln_mma_sums (&sums)[KILN_FRAGMENTS_M][KILN_FRAGMENTS_N])
 {
+    const unsigned size = task.range.size;
     kiln_left_stage left;
     kiln_right_stage right;
     kiln_left_start(arguments, task.batch, task.place.row, left.source);
@@ -153,10 +236,12 @@ KILN_DEVICE void kiln_multiply(const kiln_arguments &arguments, const kiln_task 
     kiln_right_advance(arguments, task.range.first, right.source);
     const kiln_ring ring = kiln_ring_init(shared + KILN_LDS_PACKS);
     if (kiln_has_sums(wave))
-        kiln_consume(task.range.size, ring, shared, wave.row, wave.k, sums[0][0]);
+        kiln_consume(size, ring, shared, wave.row, wave.k, sums[0][0]);
+    else if (KILN_IS_AHEAD)
+        kiln_produce_ahead(arguments, left, right, task.last_left, task.last_right, size, ring,
+                           shared);
     else
-        kiln_produce(arguments, left, right, task.last_left, task.last_right, task.range.size, ring,
-                     shared);
+        kiln_produce(arguments, left, right, task.last_left, task.last_right, size, ring, shared);
     kiln_barrier();
     kiln_ring_end(ring);
 }

@@ -13,7 +13,7 @@
 #include "device/contraction/last_row.h"
 #include "device/contraction/stage_units.h"
 
-/* What a work-item stages of an operand in a turn: a pack of neighbouring rows. */
+/* Part of an operand that a work-item stages in a turn: a pack of neighbouring rows, or neighbouring packs of a row. */
 struct kiln_unit {
     unsigned row;
     unsigned pack;
@@ -24,14 +24,15 @@ struct kiln_unit {
  * they are masks, for which LLVM (15 and 19) has v_cmpx on RDNA2 and later and gets comparisons of a scalar register with a
  * constant wrong: si-shrink-instructions exchanges the operands and leaves the operation as it was. */
 KILN_DEVICE kiln_unit kiln_locate_unit(unsigned item, unsigned turn, unsigned items, unsigned run,
-                                       bool is_along_k, unsigned rows, unsigned packs)
+                                       bool is_along_k, unsigned rows, unsigned packs,
+                                       unsigned lane_run)
 {
     const unsigned index = item + turn * items;
     const unsigned runs = rows / run;
     kiln_unit unit;
     if (is_along_k) {
-        unit.row = index / packs;
-        unit.pack = index % packs;
+        unit.row = index / (packs / lane_run);
+        unit.pack = index % (packs / lane_run) * lane_run;
     } else {
         unit.row = index % runs * run;
         unit.pack = runs % items == 0 ? turn * items / runs : index / runs;
@@ -55,7 +56,8 @@ KILN_DEVICE kiln_unit kiln_locate_unit(unsigned item, unsigned turn, unsigned it
                 break;                                                                             \
             const kiln_unit unit =                                                                 \
                 kiln_locate_unit(item, turn, KILN_STAGE_ITEMS, KILN_##SIDE##_RUN,                  \
-                                 KILN_##SIDE##_IS_ALONG_K, rows, KILN_SHAPE_PACKS(shape));         \
+                                 KILN_##SIDE##_IS_ALONG_K, rows, KILN_SHAPE_PACKS(shape),          \
+                                 kiln_##side##_lane_run);                                          \
             kiln_##side##_load(arguments, stage.source, unit.row < last ? unit.row : last,         \
                                unit.pack * KILN_PACK_ELEMENTS, rest, stage.inputs[turn]);          \
         }                                                                                          \
@@ -76,14 +78,18 @@ KILN_DEVICE kiln_unit kiln_locate_unit(unsigned item, unsigned turn, unsigned it
                 break;                                                                             \
             const kiln_unit unit = kiln_locate_unit(                                               \
                 KILN_STAGE_ITEM, turn, KILN_STAGE_ITEMS, KILN_##SIDE##_RUN,                        \
-                KILN_##SIDE##_IS_ALONG_K, rows, KILN_SHAPE_PACKS(shape));                          \
+                KILN_##SIDE##_IS_ALONG_K, rows, KILN_SHAPE_PACKS(shape), kiln_##side##_lane_run);  \
             KILN_UNROLL                                                                            \
             for (unsigned part = 0; part < parts; part++)                                          \
                 KILN_UNROLL                                                                        \
             for (unsigned r = 0; r < KILN_##SIDE##_RUN; r++)                                       \
-                tile[kiln_pack_place(part * rows + tile_row(unit.row + r), unit.pack, shape)] =    \
-                    kiln_##side##_pack(arguments, stage.inputs[turn], part, r,                     \
-                                       unit.pack * KILN_PACK_ELEMENTS, rest);                      \
+                KILN_UNROLL                                                                        \
+            for (unsigned p = 0; p < kiln_##side##_lane_run; p++)                                  \
+                tile[kiln_pack_place(part * rows + tile_row(unit.row + r), unit.pack + p,          \
+                                     shape)] =                                                     \
+                    kiln_##side##_pack_from(arguments, stage.inputs[turn],                         \
+                                            p * KILN_PACK_ELEMENTS, part, r,                       \
+                                            (unit.pack + p) * KILN_PACK_ELEMENTS, rest);           \
         }                                                                                          \
     }
 

@@ -13,7 +13,7 @@
 #define KILN_STAGED_SHAPE         KILN_TILE_SHAPE(KILN_ROW_PACKS, 7)
 #define KILN_ARE_ROWS_APART(rows) (KILN_IS_APART(rows) && KILN_IS_APART(KILN_ROW_PACKS))
 
-/* What a work-item stages of an operand in a turn: a pack of neighbouring rows, or a piece of one. Rows and packs are in the sum of two
+/* Part of an operand that a work-item stages in a turn: a pack of neighbouring rows, a piece of one, or neighbouring packs of a row. Rows and packs are in the sum of two
  * parts where the second one is the same for all work-items, 0 else. */
 struct kiln_part_of_tile {
     unsigned row;
@@ -26,7 +26,7 @@ struct kiln_part_of_tile {
 /* Half packs and quarters are as many as work-items. Sixteen lanes, or 32, have all pieces of eight packs that lie in all banks of
  * LDS (device/mma/pack.h): runs that are 16 rows long are in four different places of a row. */
 KILN_DEVICE kiln_part_of_tile kiln_locate_unit_of_turn(unsigned turn, unsigned run, bool is_along_k, unsigned rows,
-                                                       unsigned pieces)
+                                                       unsigned pieces, unsigned lane_run)
 {
     const unsigned runs = rows / run, first = turn * KILN_STAGE_ITEMS;
     unsigned index = KILN_STAGE_ITEM;
@@ -42,13 +42,13 @@ KILN_DEVICE kiln_part_of_tile kiln_locate_unit_of_turn(unsigned turn, unsigned r
         unit.pack = together / groups * packs_abreast + index / abreast % packs_abreast;
         unit.piece = index / 8 % pieces;
     } else if (is_along_k) {
-        if (KILN_STAGE_ITEMS % KILN_ROW_PACKS == 0 &&
-            KILN_IS_APART(KILN_STAGE_ITEMS / KILN_ROW_PACKS))
-            unit.more_rows = first / KILN_ROW_PACKS;
+        const unsigned row_units = KILN_ROW_PACKS / lane_run;
+        if (KILN_STAGE_ITEMS % row_units == 0 && KILN_IS_APART(KILN_STAGE_ITEMS / row_units))
+            unit.more_rows = first / row_units;
         else
             index += first;
-        unit.row = index / KILN_ROW_PACKS;
-        unit.pack = index % KILN_ROW_PACKS;
+        unit.row = index / row_units;
+        unit.pack = index % row_units * lane_run;
     } else {
         const bool is_apart =
             KILN_STAGE_ITEMS % runs == 0 && KILN_IS_APART(KILN_STAGE_ITEMS / runs);
@@ -63,15 +63,16 @@ KILN_DEVICE kiln_part_of_tile kiln_locate_unit_of_turn(unsigned turn, unsigned r
     return unit;
 }
 
-/* The place of the unit's row r in a part of so many rows. A run is a power of two. */
-KILN_DEVICE unsigned kiln_part_place(const kiln_part_of_tile &unit, unsigned part, unsigned rows, unsigned r)
+/* The place of pack p of the unit's row r in a part of so many rows. A run is a power of two. */
+KILN_DEVICE unsigned kiln_part_place(const kiln_part_of_tile &unit, unsigned part, unsigned rows, unsigned r,
+                                     unsigned p)
 {
     if (KILN_ARE_ROWS_APART(rows))
-        return kiln_pack_place_beyond(kiln_pack_place(unit.row, unit.pack, KILN_STAGED_SHAPE),
+        return kiln_pack_place_beyond(kiln_pack_place(unit.row, unit.pack + p, KILN_STAGED_SHAPE),
                                       unit.more_rows + part * rows + r, unit.more_packs,
                                       KILN_STAGED_SHAPE);
     return kiln_pack_place(part * rows + unit.row + unit.more_rows + r,
-                           unit.pack + unit.more_packs, KILN_STAGED_SHAPE);
+                           unit.pack + unit.more_packs + p, KILN_STAGED_SHAPE);
 }
 
 /* The unit's first element along k. */
@@ -118,7 +119,7 @@ KILN_DEVICE void kiln_put_part(kiln_pack *to, const kiln_part_of_tile &unit, con
         KILN_UNROLL                                                                                \
         for (unsigned turn = 0; turn < KILN_##SIDE##_TURNS; turn++) {                              \
             const kiln_part_of_tile unit =                                                         \
-                kiln_locate_unit_of_turn(turn, KILN_##SIDE##_RUN, KILN_##SIDE##_IS_ALONG_K, rows, KILN_##SIDE##_PIECES); \
+                kiln_locate_unit_of_turn(turn, KILN_##SIDE##_RUN, KILN_##SIDE##_IS_ALONG_K, rows, KILN_##SIDE##_PIECES, kiln_##side##_lane_run); \
             const unsigned row = unit.row + unit.more_rows;                                        \
             kiln_##side##_locate(arguments, row < last ? row : last,                               \
                                  kiln_part_k(unit, KILN_##SIDE##_PIECES),               \
@@ -134,7 +135,7 @@ KILN_DEVICE void kiln_put_part(kiln_pack *to, const kiln_part_of_tile &unit, con
             if (KILN_##SIDE##_PARTS % KILN_STAGE_ITEMS != 0 && index >= KILN_##SIDE##_PARTS)       \
                 break;                                                                             \
             const kiln_part_of_tile unit =                                                         \
-                kiln_locate_unit_of_turn(turn, KILN_##SIDE##_RUN, KILN_##SIDE##_IS_ALONG_K, rows, KILN_##SIDE##_PIECES); \
+                kiln_locate_unit_of_turn(turn, KILN_##SIDE##_RUN, KILN_##SIDE##_IS_ALONG_K, rows, KILN_##SIDE##_PIECES, kiln_##side##_lane_run); \
             const unsigned row = unit.row + unit.more_rows;                                        \
             kiln_##side##_keep(lanes.at[turn]);                                                    \
             kiln_##side##_load_at(arguments, stage.source, lanes.at[turn],                         \
@@ -153,14 +154,19 @@ KILN_DEVICE void kiln_put_part(kiln_pack *to, const kiln_part_of_tile &unit, con
             if (KILN_##SIDE##_PARTS % KILN_STAGE_ITEMS != 0 && index >= KILN_##SIDE##_PARTS)       \
                 break;                                                                             \
             const kiln_part_of_tile unit =                                                         \
-                kiln_locate_unit_of_turn(turn, KILN_##SIDE##_RUN, KILN_##SIDE##_IS_ALONG_K, rows, KILN_##SIDE##_PIECES); \
+                kiln_locate_unit_of_turn(turn, KILN_##SIDE##_RUN, KILN_##SIDE##_IS_ALONG_K, rows, KILN_##SIDE##_PIECES, kiln_##side##_lane_run); \
             KILN_UNROLL                                                                            \
             for (unsigned part = 0; part < parts; part++)                                          \
                 KILN_UNROLL                                                                        \
             for (unsigned r = 0; r < KILN_##SIDE##_RUN; r++)                                       \
-                kiln_put_part(tile + kiln_part_place(unit, part, rows, r), unit,                   \
-                              kiln_##side##_pack(arguments, stage.inputs[turn], part, r,           \
-                                                 kiln_part_k(unit, KILN_##SIDE##_PIECES), rest),                         \
+                KILN_UNROLL                                                                        \
+            for (unsigned p = 0; p < kiln_##side##_lane_run; p++)                                  \
+                kiln_put_part(tile + kiln_part_place(unit, part, rows, r, p), unit,                \
+                              kiln_##side##_pack_from(arguments, stage.inputs[turn],               \
+                                                      p * KILN_PACK_ELEMENTS, part, r,             \
+                                                      kiln_part_k(unit, KILN_##SIDE##_PIECES) +    \
+                                                          p * KILN_PACK_ELEMENTS,                  \
+                                                      rest),                                       \
                               KILN_##SIDE##_PIECES);                                               \
         }                                                                                          \
     }

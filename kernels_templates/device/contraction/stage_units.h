@@ -1,8 +1,8 @@
 /*
- * The units of an operand's tile that a work-item stages. A unit is a pack of each of KILN_<SIDE>_RUN neighbouring rows, and a
- * work-item stages KILN_<SIDE>_TURNS units.
+ * The units of an operand's tile that a work-item stages. A unit is a pack of each of KILN_<SIDE>_RUN neighbouring rows, or
+ * kiln_<side>_lane_run neighbouring packs of a row. A work-item stages KILN_<SIDE>_TURNS units.
  *
- * From the prelude: kiln_<side>_source (where the operand's tile is) and kiln_<side>_inputs (what is loaded of a unit). From the
+ * From operand.h: kiln_<side>_source (where the operand's tile is), _inputs (what is loaded of a unit) and _lane_run. From the
  * pipeline: KILN_STAGE_ITEMS, the number of work-items that stage.
  */
 #ifndef KILN_DEVICE_CONTRACTION_STAGE_UNITS_H
@@ -10,7 +10,8 @@
 
 #define KILN_STAGE_UNITS(side, SIDE, rows, shape)                                                  \
     enum {                                                                                         \
-        KILN_##SIDE##_UNITS = (rows) / KILN_##SIDE##_RUN * KILN_SHAPE_PACKS(shape),                \
+        KILN_##SIDE##_UNITS =                                                                      \
+            (rows) / KILN_##SIDE##_RUN * KILN_SHAPE_PACKS(shape) / kiln_##side##_lane_run,         \
         KILN_##SIDE##_TURNS = (KILN_##SIDE##_UNITS + KILN_STAGE_ITEMS - 1) / KILN_STAGE_ITEMS      \
     };                                                                                             \
     struct kiln_##side##_stage {                                                                   \

@@ -77,4 +77,17 @@ KILN_DEVICE void kiln_advance_both(const kiln_arguments &arguments, kiln_staging
     kiln_right_advance(arguments, k, staging.right.source);
 }
 
+/* Fetches the tile after `step`, if there is one. */
+KILN_DEVICE void kiln_fetch_ahead(const kiln_arguments &arguments, kiln_staging &staging,
+                                  unsigned step, kiln_left_stage &left, kiln_right_stage &right)
+{
+    if (!kiln_fetches_next(step, staging.steps))
+        return;
+    kiln_fetch_left(arguments, staging, KILN_WHOLE_K);
+    kiln_fetch_right(arguments, staging, KILN_WHOLE_K);
+    kiln_advance_both(arguments, staging, step);
+    left = staging.left;
+    right = staging.right;
+}
+
 #endif

@@ -20,7 +20,8 @@
 /* All waves multiply. */
 #define kiln_has_sums(wave) true
 
-/* A lane has KILN_LANE_RUN neighbouring packs of a step. */
+/* A lane has KILN_LANE_RUN neighbouring packs of a step, of either operand. */
+#define KILN_LANE_RUN KILN_LEFT_LANE_RUN
 #define KILN_STEP_K  (KILN_LANE_GROUPS * KILN_LANE_RUN * KILN_PACK_ELEMENTS)
 #define KILN_SLOTS   (KILN_TILE_K / KILN_STEP_K) /* steps that are loaded ahead */
 /* Of the right operand of each product: of two, a wave has all columns of the tile. */

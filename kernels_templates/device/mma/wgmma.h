@@ -90,6 +90,9 @@ static_assert(KILN_BUFFERS % KILN_STAGE_GROUPS == 0, "producers of a slot");
 #error "swizzled lines begin at multiples of 1024 bytes"
 #endif
 
+/* Ways on which a producer fills a tile, which say so apart: copies and stores. */
+#define KILN_RING_WAYS (KILN_LEFT_IS_COPIED == KILN_RIGHT_IS_COPIED ? 1 : 2)
+
 /* Addresses of KILN_BUFFERS barriers each. */
 struct kiln_ring {
     unsigned full;
@@ -128,7 +131,7 @@ KILN_DEVICE kiln_ring kiln_ring_init(kiln_pack *barriers)
     ring.free = ring.full + KILN_BUFFERS * 8;
     if (kiln_work_item() == 0) {
         for (unsigned slot = 0; slot < KILN_BUFFERS; slot++) {
-            kiln_barrier_init(ring.full + slot * 8, KILN_PRODUCERS / KILN_STAGE_GROUPS);
+            kiln_barrier_init(ring.full + slot * 8, KILN_RING_WAYS * KILN_PRODUCERS / KILN_STAGE_GROUPS);
             kiln_barrier_init(ring.free + slot * 8, KILN_CONSUMERS / KILN_WAVES_K);
         }
     }
@@ -193,16 +196,14 @@ KILN_DEVICE kiln_copied_pack kiln_locate_copy(unsigned index, bool is_transposed
     return pack;
 }
 
-/* What this work-item has written of the tile, or is still copying, is there when all have said so. */
+/* The tile is full when all producers have arrived: with their copies, which may still be on their way, and with their stores. */
 KILN_DEVICE void kiln_ring_publish(const kiln_ring &ring, unsigned step)
 {
     const unsigned barrier = ring.full + kiln_ring_slot(step) * 8;
-    if (KILN_LEFT_IS_COPIED && KILN_RIGHT_IS_COPIED) {
+    if (KILN_LEFT_IS_COPIED || KILN_RIGHT_IS_COPIED)
         asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(barrier) : "memory");
-    } else {
-        asm volatile("cp.async.wait_all;" ::: "memory");
+    if (!KILN_LEFT_IS_COPIED || !KILN_RIGHT_IS_COPIED)
         kiln_barrier_arrive(barrier);
-    }
 }
 
 #endif

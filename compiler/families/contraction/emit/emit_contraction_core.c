@@ -75,6 +75,25 @@ static uint32_t stage_groups(const struct kiln_emission *emission)
                : 1;
 }
 
+/* Each unit's arithmetic is in the kernel's text: codes of 4 bits, which take the fewest bytes,
+ * have the shortest. */
+static uint32_t units_ahead(const struct kiln_emission *emission)
+{
+    enum { MOST = 8, OF_OTHERS = 2 };
+    const struct kiln_fusion_group *group = emission->group;
+    const struct kiln_contraction_schedule *contraction = contraction_of(emission);
+    bool are_short = true;
+    for (uint32_t i = 0; i < group->load_count; i++) {
+        enum kiln_place place = group->accesses[i].place;
+        bool is_ahead = (place == contraction->left.places[0] && contraction->left.lane_run > 1) ||
+                        (place == contraction->right.places[0] && contraction->right.lane_run > 1);
+        are_short &= !is_ahead || !kiln_varies_along_k(emission, i) ||
+                     contraction->accesses[i].k_repeat != 0 ||
+                     kiln_dtype_info(group->accesses[i].dtype)->bits <= 4;
+    }
+    return are_short ? MOST : OF_OTHERS;
+}
+
 static void append_specialized_defines(const struct kiln_emission *emission,
                                        struct kiln_buffer *source)
 {
@@ -86,6 +105,8 @@ static void append_specialized_defines(const struct kiln_emission *emission,
     kiln_emit_constant("CONSUMERS", consumer_waves * emission->target->wave_size, source);
     kiln_emit_constant("PRODUCERS", producer_waves * emission->target->wave_size, source);
     kiln_emit_constant("STAGE_GROUPS", stage_groups(emission), source);
+    if (contraction->left.lane_run > 1 || contraction->right.lane_run > 1)
+        kiln_emit_constant("UNITS_AHEAD", units_ahead(emission), source);
     /* Where local memory is for several, registers are for two at least. */
     if (2 * emission->schedule->launch.lds_bytes <= UNIT_LDS_BYTES)
         kiln_emit_constant("RESIDENTS", 2, source);
@@ -122,6 +143,8 @@ static void append_operand_defines(const char *name, const struct kiln_operand_s
     append_of_operand(name, "RUN", operand->run, source);
     append_of_operand(name, "IS_ALONG_K", operand->is_along_k, source);
     append_of_operand(name, "PIECES", operand->pieces, source);
+    if (operand->lane_run > 1)
+        append_of_operand(name, "LANE_RUN", operand->lane_run, source);
 }
 
 static void append_order_defines(const struct kiln_contraction_schedule *contraction,
@@ -244,8 +267,6 @@ void kiln_emit_contraction_defines(const struct kiln_emission *emission, struct 
     append_operand_defines("RIGHT", &contraction->right, source);
     if (contraction->pipeline.kind == KILN_PIPELINE_STREAMED)
         kiln_emit_constant("IS_STREAMED", 1, source);
-    if (kiln_pipeline_lane_run(&contraction->pipeline) > 1)
-        kiln_emit_constant("LANE_RUN", kiln_pipeline_lane_run(&contraction->pipeline), source);
     kiln_buffer_printf(source, "#define KILN_K_END %s\n", k_ends[contraction->k_end]);
     kiln_emit_constant("STATISTICS_PACKS", kiln_ending_statistics_bytes(ending) / PACK_BYTES,
                        source);

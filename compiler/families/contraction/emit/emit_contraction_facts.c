@@ -167,16 +167,18 @@ static void append_across(const struct kiln_emission *emission,
 
 /* True if all elements along k that a lane loads together share an element. Tiles of k begin at any
  * multiple of what k is a multiple of: the first one may be shorter. */
-static bool shares_element(const struct kiln_emission *emission, uint32_t access)
+static bool shares_element(const struct kiln_emission *emission,
+                           const struct kiln_contraction_side *side, uint32_t access)
 {
     const struct kiln_contraction_schedule *contraction = kiln_contraction_of(emission);
     int64_t repeat = contraction->accesses[access].k_repeat;
     int64_t elements =
-        (int64_t)kiln_pack_elements(contraction) * kiln_pipeline_lane_run(&contraction->pipeline);
+        (int64_t)kiln_pack_elements(contraction) * kiln_max_u32(side->operand->lane_run, 1);
     return repeat != 0 && repeat % elements == 0 && contraction->problem.k % elements == 0;
 }
 
-static void append_block_facts(const struct kiln_emission *emission, uint32_t access,
+static void append_block_facts(const struct kiln_emission *emission,
+                               const struct kiln_contraction_side *side, uint32_t access,
                                struct kiln_buffer *source)
 {
     const struct kiln_contraction_schedule *contraction = kiln_contraction_of(emission);
@@ -190,7 +192,7 @@ static void append_block_facts(const struct kiln_emission *emission, uint32_t ac
         " = %d };\n",
         access, kiln_dtype_info(emission->group->accesses[access].dtype)->bits, access,
         walks->row_repeat != 0 ? walks->row_repeat : 1, access,
-        walks->k_repeat != 0 ? walks->k_repeat : 1, access, shares_element(emission, access));
+        walks->k_repeat != 0 ? walks->k_repeat : 1, access, shares_element(emission, side, access));
 }
 
 void kiln_emit_operand_maps(const struct kiln_emission *emission,
@@ -203,7 +205,7 @@ void kiln_emit_operand_maps(const struct kiln_emission *emission,
         const struct kiln_contraction_schedule *contraction = kiln_contraction_of(emission);
         bool is_direct = kiln_pipeline_is_direct(&contraction->pipeline);
         kiln_emit_map_fact(emission, i, side->name, source);
-        append_block_facts(emission, i, source);
+        append_block_facts(emission, side, i, source);
         if (is_direct || kiln_is_access_split(emission, i))
             kiln_emit_split_fact(emission, side, i, source);
         if (is_direct || kiln_has_single_factors(emission))
@@ -258,11 +260,12 @@ static bool are_floats(const struct kiln_emission *emission, uint32_t access)
 }
 
 /* True if packed elements stay so until they are used: kiln_stays_packed. */
-static bool stays_packed(const struct kiln_emission *emission, uint32_t access)
+static bool stays_packed(const struct kiln_emission *emission,
+                         const struct kiln_contraction_side *side, uint32_t access)
 {
     const struct kiln_contraction_schedule *contraction = kiln_contraction_of(emission);
     const struct kiln_contraction_access *walks = &contraction->accesses[access];
-    return kiln_pipeline_lane_run(&contraction->pipeline) > 1 &&
+    return side->operand->is_along_k &&
            kiln_dtype_is_packed(emission->group->accesses[access].dtype) &&
            walks->row_repeat == 0 && walks->k_repeat == 0 &&
            emission->schedule->accesses[access].mode == KILN_ACCESS_VECTOR;
@@ -271,7 +274,7 @@ static bool stays_packed(const struct kiln_emission *emission, uint32_t access)
 static const char *input_form(const struct kiln_emission *emission,
                               const struct kiln_contraction_side *side, uint32_t access)
 {
-    if (stays_packed(emission, access))
+    if (stays_packed(emission, side, access))
         return "CODES";
     if (!are_floats(emission, access))
         return "ELEMENTS";
@@ -349,7 +352,8 @@ static bool is_odd(const struct kiln_emission *emission, enum kiln_place place, 
  * there is none. All other loads of the operand are the same for the elements that the lane loads
  * together.
  */
-static uint32_t access_of_table(const struct kiln_emission *emission, enum kiln_place place)
+static uint32_t access_of_table(const struct kiln_emission *emission,
+                                const struct kiln_contraction_side *side, enum kiln_place place)
 {
     const struct kiln_fusion_group *group = emission->group;
     const struct kiln_contraction_schedule *contraction = kiln_contraction_of(emission);
@@ -360,10 +364,11 @@ static uint32_t access_of_table(const struct kiln_emission *emission, enum kiln_
         if (!kiln_is_loaded_in(emission, i, place) ||
             group->accesses[i].kind == KILN_ARGUMENT_HOST_SCALAR)
             continue;
-        bool is_codes = stays_packed(emission, i) && group->accesses[i].dtype == KILN_DTYPE_F4E2M1;
+        bool is_codes =
+            stays_packed(emission, side, i) && group->accesses[i].dtype == KILN_DTYPE_F4E2M1;
         if (is_codes && codes == KILN_NONE)
             codes = i;
-        else if (kiln_varies_along_k(emission, i) && !shares_element(emission, i))
+        else if (kiln_varies_along_k(emission, i) && !shares_element(emission, side, i))
             return KILN_NONE;
     }
     return codes != KILN_NONE && is_odd(emission, place, codes) ? codes : KILN_NONE;
@@ -386,10 +391,10 @@ static bool keeps_sign(const struct kiln_emission *emission, enum kiln_place pla
     return is_kept;
 }
 
-/* The function that encodes an element of an operand. Dequantised elements that bfloat16 holds
- * exactly are not rounded. */
+/* The function that encodes `value` as an element of an operand. Dequantised elements that bfloat16
+ * holds exactly are not rounded. */
 static const char *encoding(const struct kiln_emission *emission, enum kiln_place place,
-                            const char *staged)
+                            uint32_t value, const char *staged)
 {
     const struct kiln_fusion_group *group = emission->group;
     const struct kiln_contraction_schedule *contraction = kiln_contraction_of(emission);
@@ -399,7 +404,7 @@ static const char *encoding(const struct kiln_emission *emission, enum kiln_plac
         has_blocks |=
             kiln_is_loaded_in(emission, i, place) && kiln_access_has_blocks(contraction, group, i);
     bool is_exact = has_blocks && sets != NULL && contraction->staged == KILN_DTYPE_BF16 &&
-                    (sets[kiln_group_operand(group, place)] & KILN_DTYPE_BIT(KILN_DTYPE_BF16)) != 0;
+                    (sets[value] & KILN_DTYPE_BIT(KILN_DTYPE_BF16)) != 0;
     return is_exact ? "exact_bf16" : staged;
 }
 
@@ -430,10 +435,14 @@ static void append_element(const struct kiln_emission *emission, enum kiln_place
     }
     table.are_floats = have_floats;
     kiln_emit_contraction_values(emission, &table, place, source);
+    uint32_t value = kiln_group_operand(group, place);
+    if (is_staged)
+        value =
+            kiln_unrounded_value(emission, &table, value, kiln_contraction_of(emission)->staged);
     kiln_buffer_append_text(source, "    out = ");
     if (is_staged)
-        kiln_buffer_printf(source, "kiln_encode_%s(", encoding(emission, place, staged));
-    kiln_emit_value(&table, kiln_group_operand(group, place), source);
+        kiln_buffer_printf(source, "kiln_encode_%s(", encoding(emission, place, value, staged));
+    kiln_emit_value(&table, value, source);
     kiln_buffer_append_text(source, is_staged ? ");\n}\n" : ";\n}\n");
     kiln_value_table_fini(&table);
 }
@@ -469,7 +478,7 @@ static void append_part(const struct kiln_emission *emission,
     uint32_t halves = moved == KILN_NONE ? access_of_halves(emission, place, operand) : KILN_NONE;
     uint32_t access = moved != KILN_NONE ? moved : halves;
     kiln_buffer_printf(source, " use(%s, %s, %" PRIu32 ", ", side->name, side->define, part);
-    uint32_t table = access == KILN_NONE ? access_of_table(emission, place) : KILN_NONE;
+    uint32_t table = access == KILN_NONE ? access_of_table(emission, side, place) : KILN_NONE;
     if (table != KILN_NONE)
         kiln_buffer_printf(source, "TABLED, %" PRIu32 ", %s)", table,
                            keeps_sign(emission, place, table) ? "SAME" : "ANY");

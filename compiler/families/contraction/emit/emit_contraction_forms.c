@@ -188,10 +188,10 @@ void kiln_emit_contraction_forms(const struct kiln_emission *emission,
                              ? "device/contraction/operand_sums.h"
                              : "device/contraction/operand_sums_none.h",
                          source);
-    if (has_blocks)
+    if (has_blocks) {
         kiln_template_append(inclusion, "device/contraction/block_operand.h", source);
-    if (has_blocks && kiln_pipeline_lane_run(&contraction->pipeline) > 1)
         kiln_template_append(inclusion, "device/contraction/code_table.h", source);
+    }
     if (contraction->problem.routing == KILN_ROUTING_GATHER)
         kiln_template_append(inclusion, "device/contraction/gathered_operand.h", source);
     kiln_template_append(inclusion, "device/contraction/operands.h", source);

@@ -1,5 +1,7 @@
 #include "compiler/families/contraction/schedule/contraction_hopper.h"
 
+#include "compiler/families/contraction/schedule/contraction_fragments.h"
+
 #include <math.h>
 
 enum {
@@ -7,6 +9,7 @@ enum {
     WAVE_ROWS = 16,
     LEAST_LIMIT = 128, /* in forms of fewer rows and columns the tiles are the others' */
     K_BYTES = 128,
+    UNPACKED_COLUMNS = 64,
     LDS_BYTES = 192 << 10,
     MOST_BUFFERS = 16,
 };
@@ -57,8 +60,8 @@ static double memory_ns(const struct kiln_tile_problem *problem,
 {
     double m = (double)contraction->problem.m,
            n = (double)contraction->problem.n * contraction->problem.products;
-    double bytes = m * (double)contraction->problem.k * problem->left.bytes +
-                   n * (double)contraction->problem.k * problem->right.bytes +
+    double bytes = m * (double)contraction->problem.k * problem->left.memory_bytes +
+                   n * (double)contraction->problem.k * problem->right.memory_bytes +
                    m * (double)contraction->problem.n * problem->result_bytes;
     return (double)problem->batch * bytes / (0.915 * problem->target->bandwidth_gbs);
 }
@@ -69,14 +72,30 @@ static double overlap(double a, double b)
     return fmax(a, b) + 0.17 * fmin(a, b);
 }
 
-/*
- * What one tile of k takes while `groups` work-groups are at it, the longest of these: a compute
- * unit's loads, those of all of them from the cache, the multiplications, whose instructions read
- * their operands from LDS, those of the whole chip, which slows down when all of it multiplies, the
- * way round the ring, and what a set of consumers does from one tile to its next.
- */
-static double step_ns(const struct kiln_contraction_schedule *contraction, double groups)
+/* Rows of a tile whose elements are computed of blocks, which producers do. */
+static double unpacked_rows(const struct kiln_tile_problem *problem,
+                            const struct kiln_contraction_schedule *contraction)
 {
+    if (problem->lane_run <= 1)
+        return 0;
+    return (problem->left.cost != 0 ? contraction->tile.m : 0.0) +
+           (problem->right.cost != 0 ? contraction->tile.n : 0.0);
+}
+
+/*
+ * Time of one tile of k while `groups` work-groups are at it, which is the longest of these:
+ * - loads of a compute unit, and of all units from the cache;
+ * - multiplications, whose instructions read their operands from LDS. The whole chip slows down
+ *   when all of it multiplies;
+ * - the way round the ring, and what a set of consumers does from one tile to its next;
+ * - what producers compute of blocks.
+ */
+static double step_ns(const struct kiln_tile_problem *problem,
+                      const struct kiln_contraction_schedule *contraction, double groups)
+{
+    /* Measured on an H100: an element of FP4 and E8M0 becomes a half in 0.085 with four producer
+     * warps, and in 0.06 with eight. */
+    static const double UNPACKED_NS = 0.17;
     static const double UNIT_BYTES_PER_NS = 125, CACHE_BYTES_PER_NS = 11700;
     static const double UNIT_PRODUCTS_PER_NS = 4080, CHIP_PRODUCTS_PER_NS = 500000, OPERANDS = 15;
     static const double ROUND_TRIP_NS = 1600, CONSUMERS_NS = 200;
@@ -89,7 +108,9 @@ static double step_ns(const struct kiln_contraction_schedule *contraction, doubl
         fmax(products / UNIT_PRODUCTS_PER_NS, groups * products / CHIP_PRODUCTS_PER_NS);
     double waits = fmax(ROUND_TRIP_NS / kiln_pipeline_buffers(&contraction->pipeline),
                         CONSUMERS_NS / contraction->tile.waves_k);
-    return fmax(waits, fmax(loads, multiplications));
+    double unpacking = UNPACKED_NS / sqrt(kiln_pipeline_producer_waves(&contraction->pipeline)) *
+                       unpacked_rows(problem, contraction) * contraction->tile.k;
+    return fmax(fmax(waits, unpacking), fmax(loads, multiplications));
 }
 
 /*
@@ -110,9 +131,9 @@ static double time_ns(const struct kiln_tile_problem *problem,
     double turns = full + (rest > 0 ? 1 : 0);
     double steps =
         divide_up(divide_up((double)contraction->problem.k, contraction->tile.k), cluster);
-    double busy = full > 0 ? full * steps * step_ns(contraction, at_once * cluster) : 0;
+    double busy = full > 0 ? full * steps * step_ns(problem, contraction, at_once * cluster) : 0;
     if (rest > 0)
-        busy += steps * step_ns(contraction, rest * cluster);
+        busy += steps * step_ns(problem, contraction, rest * cluster);
     double columns = contraction->tile.n;
     double finish = READ_NS * fmin((double)contraction->problem.m, contraction->tile.m) * columns *
                         contraction->tile.waves_k +
@@ -120,6 +141,20 @@ static double time_ns(const struct kiln_tile_problem *problem,
     double shared = cluster == 1 ? 0 : CLUSTER_NS + MEMBER_NS * (cluster - 1);
     return FIRST_LOADS_NS + turns * finish + shared +
            overlap(busy, memory_ns(problem, contraction));
+}
+
+/* Unpacking blocks bounds the kernel, or a wave's loads do, which wait for the step before.
+ * Measured on an H100 with FP4 and E8M0 as halves. */
+static double unpacked_stream_ns(const struct kiln_tile_problem *problem,
+                                 const struct kiln_contraction_schedule *contraction, double groups,
+                                 double turns)
+{
+    static const double ELEMENT_NS = 0.035, STEP_NS = 1530;
+    double k = (double)contraction->problem.k;
+    double steps = divide_up(k, kiln_lane_step(contraction) * contraction->tile.waves_k);
+    return fmax(divide_up(groups, problem->target->compute_units) * ELEMENT_NS *
+                    contraction->tile.n * k,
+                turns * steps * STEP_NS);
 }
 
 /* Fitted likewise, with 16 rows and less. Two work-groups of 8 waves share a compute unit. */
@@ -132,12 +167,23 @@ double kiln_hopper_stream_time_ns(const struct kiln_tile_problem *problem,
     double units = problem->target->compute_units;
     double groups = (double)kiln_count_contraction_tiles(problem, contraction);
     double turns = divide_up(groups, units * floor(MOST_WAVES / contraction->tile.waves_k));
-    double busy =
-        divide_up(groups, units) * step * contraction->problem.products * k_bytes / (double)K_BYTES;
+    double busy = problem->lane_run > 1
+                      ? unpacked_stream_ns(problem, contraction, groups, turns)
+                      : divide_up(groups, units) * step * contraction->problem.products * k_bytes /
+                            (double)K_BYTES;
     return FIRST_LOADS_NS * turns + overlap(busy, memory_ns(problem, contraction));
 }
 
-static void take(const struct tile *tile, uint32_t cluster,
+/* Unpacking blocks takes more warps, if few consumers leave registers for them. */
+static uint32_t producers_of(const struct kiln_tile_problem *problem, const struct tile *tile)
+{
+    enum { UNPACKING = 8, FEW_ROWS = 64 };
+    return problem->lane_run > 1 && tile->rows == FEW_ROWS && tile->residents == 1
+               ? UNPACKING
+               : tile->producers;
+}
+
+static void take(const struct kiln_tile_problem *problem, const struct tile *tile, uint32_t cluster,
                  struct kiln_contraction_schedule *contraction)
 {
     uint32_t buffers =
@@ -151,7 +197,7 @@ static void take(const struct tile *tile, uint32_t cluster,
     contraction->pipeline = (struct kiln_pipeline){
         .kind = KILN_PIPELINE_SPECIALIZED,
         .specialized = {.buffers = buffers < MOST_BUFFERS ? buffers : MOST_BUFFERS,
-                        .producer_waves = tile->producers,
+                        .producer_waves = producers_of(problem, tile),
                         .groups = cluster},
     };
 }
@@ -186,6 +232,9 @@ static bool is_possible(const struct kiln_tile_problem *problem,
     uint32_t columns = problem->right.is_along_rows ? TRANSPOSED_ROWS : 16;
     if (tried->tile.n % (columns * tried->problem.products) != 0 || kiln_has_part_of_block(tried))
         return false;
+    /* Each producer has a run of packs of blocks. Otherwise tiles are not loaded ahead. */
+    if (problem->lane_run > 1 && tried->tile.n < UNPACKED_COLUMNS)
+        return false;
     return kiln_pipeline_groups(&tried->pipeline) == 1 ||
            (!problem->is_alone &&
             tried->problem.k >= (int64_t)kiln_pipeline_groups(&tried->pipeline) * tried->tile.k);
@@ -203,7 +252,7 @@ bool kiln_choose_hopper_tile(const struct kiln_tile_problem *problem,
     for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++) {
         for (size_t c = 0; c < MOST_CLUSTERS && tiles[i].clusters[c] != 0; c++) {
             struct kiln_contraction_schedule tried = *contraction;
-            take(&tiles[i], tiles[i].clusters[c], &tried);
+            take(problem, &tiles[i], tiles[i].clusters[c], &tried);
             if (!is_possible(problem, &tried) || !is_wanted(problem->forced, &tried))
                 continue;
             bool shares_unit = tiles[i].residents > 1;

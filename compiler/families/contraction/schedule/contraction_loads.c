@@ -216,13 +216,14 @@ static bool has_blocks(const struct kiln_contraction_problem *problem,
     return any;
 }
 
+enum { LONGEST_LANE_RUN = 4 };
+
 uint32_t kiln_choose_lane_run(const struct kiln_contraction_problem *problem)
 {
-    enum { LONGEST = 4 };
     const struct kiln_contraction_schedule *contraction = problem->contraction;
     const struct kiln_operand_schedule *operands[] = {&contraction->left, &contraction->right};
     bool any = false;
-    uint32_t run = LONGEST;
+    uint32_t run = LONGEST_LANE_RUN;
     for (size_t i = 0; i < sizeof operands / sizeof *operands; i++) {
         any |= has_blocks(problem, operands[i]);
         if (kiln_runs_along_rows(problem, operands[i]) ||
@@ -350,6 +351,27 @@ static uint32_t staged_run(const struct kiln_contraction_problem *problem, uint3
     return run;
 }
 
+/* The longest run of packs along k of an operand with blocks that leaves each of the work-items
+ * that stage some of the tile. */
+static uint32_t staged_lane_run(const struct kiln_contraction_problem *problem,
+                                const struct kiln_operand_schedule *operand, uint32_t tile_rows)
+{
+    const struct kiln_contraction_schedule *contraction = problem->contraction;
+    uint32_t producers =
+        kiln_pipeline_producer_waves(&contraction->pipeline) * problem->target->wave_size;
+    uint32_t items = producers != 0 ? producers : problem->schedule->launch.block;
+    uint32_t pack = kiln_pack_elements(contraction);
+    uint32_t row_packs = contraction->tile.k / pack;
+    uint32_t run = LONGEST_LANE_RUN;
+    if (!has_blocks(problem, operand) || !operand->is_along_k || operand->vector == 1 ||
+        operand->part_count != 1 || kiln_is_operand_split(problem, operand))
+        return 1;
+    while (run > 1 && (row_packs % run != 0 || tile_rows * row_packs / run < items ||
+                       !may_load_together(problem, operand, run * pack)))
+        run /= 2;
+    return run;
+}
+
 void kiln_choose_staged_loads(const struct kiln_contraction_problem *problem,
                               struct kiln_operand_schedule *operand, uint32_t tile_rows,
                               uint32_t tile_k)
@@ -362,6 +384,7 @@ void kiln_choose_operand_loads(const struct kiln_contraction_problem *problem,
                                uint32_t fragments)
 {
     operand->pieces = 1;
+    operand->lane_run = kiln_pipeline_lane_run(&problem->contraction->pipeline);
     switch (problem->contraction->pipeline.kind) {
     case KILN_PIPELINE_STREAMED:
         set_loads(problem, operand,
@@ -369,12 +392,14 @@ void kiln_choose_operand_loads(const struct kiln_contraction_problem *problem,
         return;
     case KILN_PIPELINE_SPECIALIZED:
         set_loads(problem, operand, KILN_WIDEST_RUN);
+        operand->lane_run = staged_lane_run(problem, operand, tile_rows);
         return;
     default:
         break;
     }
     uint32_t run = staged_run(problem, tile_rows, problem->contraction->tile.k);
     set_loads(problem, operand, run);
+    operand->lane_run = staged_lane_run(problem, operand, tile_rows);
     if (!operand->is_along_k && kiln_has_whole_loads(problem, operand))
         operand->pieces = are_quarters_enough(problem, operand, tile_rows, run)     ? 4
                           : are_half_packs_enough(problem, operand, tile_rows, run) ? 2

@@ -65,6 +65,9 @@ struct kiln_operand_schedule {
     bool is_along_k; /* neighbouring work-items load neighbours along k, not along the rows */
     uint32_t run;    /* rows that a work-item loads at once; 1 if is_along_k */
     uint32_t vector; /* elements of a load along k */
+    /* Neighbouring packs along k that a work-item loads together: blocks load their scale once, and
+     * elements of few bits are wide loads. 1 unless is_along_k. */
+    uint32_t lane_run;
     /* 2 or 4: a work-item loads a half or a quarter of each row's pack, for 2 or 4 times as many
      * rows. This makes loads wider. Otherwise 1. */
     uint32_t pieces;

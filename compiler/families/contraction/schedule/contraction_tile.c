@@ -44,8 +44,9 @@ static const struct candidate candidates[] = {
     {KILN_PIPELINE_STAGED, 128, 128, 2, 4, 1, 64, 2, 32, 0.35},
     {KILN_PIPELINE_STAGED, 128, 64, 2, 2, 1, 128, 1, 32, 0.40},
     {KILN_PIPELINE_STAGED, 64, 64, 2, 2, 1, 64, 2, 32, 0.25},
+    {KILN_PIPELINE_STAGED, 64, 64, 2, 2, 2, 256, 1, 32, 0.35},
     {KILN_PIPELINE_STAGED, 32, 32, 2, 2, 1, 64, 2, 16, 0.10},
-    {KILN_PIPELINE_STAGED, 32, 32, 1, 1, 8, 512, 1, 16, 0.12},
+    {KILN_PIPELINE_STAGED, 32, 32, 1, 1, 8, 512, 1, 16, 0.22},
     {KILN_PIPELINE_STREAMED, 16, 16, 1, 1, 8, 0, 0, 16, 0.10},
     {KILN_PIPELINE_STREAMED, 16, 64, 1, 1, 8, 0, 0, 16, 0.20},
     {KILN_PIPELINE_STREAMED, 64, 16, 1, 1, 8, 0, 0, 16, 0.20},
@@ -294,14 +295,18 @@ static void choose_hopper_stream(const struct kiln_tile_problem *problem,
     static const struct candidate streams[] = {
         {KILN_PIPELINE_STREAMED, 16, 16, 1, 1, 16, 0, 0, 16, 0},
         {KILN_PIPELINE_STREAMED, 16, 16, 1, 1, 8, 0, 0, 16, 0},
+        {KILN_PIPELINE_STREAMED, 16, 32, 1, 1, 16, 0, 0, 16, 0},
+        {KILN_PIPELINE_STREAMED, 16, 32, 1, 1, 8, 0, 0, 16, 0},
     };
+    /* Where blocks are unpacked, a wave with more columns loads less of the other operand. */
+    size_t first = problem->lane_run > 1 ? 2 : 0;
     double least = contraction->time_ns;
     if (problem->forced->form != KILN_CONTRACTION_ANY || problem->forced->tile_m != 0 ||
         contraction->problem.m > 16 || problem->left.is_along_rows ||
         problem->right.is_along_rows || !problem->left.is_whole || !problem->right.is_whole)
         return;
     const struct kiln_contraction_schedule base = *contraction;
-    for (size_t i = 0; i < sizeof streams / sizeof *streams; i++) {
+    for (size_t i = first; i < first + 2; i++) {
         struct kiln_contraction_schedule tried = base;
         take(problem, &streams[i], &tried);
         double time = kiln_hopper_stream_time_ns(problem, &tried);
@@ -338,8 +343,8 @@ static bool is_one_too_many(const struct kiln_tile_problem *problem,
         return false;
     if (candidate->kind == KILN_PIPELINE_PINGPONG)
         return contraction->problem.k % contraction->tile.k != 0 || is_split;
-    if (candidate->kind == KILN_PIPELINE_STAGED && is_small)
-        return has_rows;
+    if (candidate->kind == KILN_PIPELINE_STAGED && (is_small || candidate->waves_k != 1))
+        return has_rows || (is_split && !is_small);
     if (candidate->kind == KILN_PIPELINE_STREAMED && contraction->problem.k_run != 0)
         return true;
     /* It would be two kernels, one of which has several taps in a tile. */
@@ -363,7 +368,7 @@ static bool is_worth_trying(const struct kiln_tile_problem *problem,
                             const struct candidate *candidate,
                             const struct kiln_contraction_schedule *tried)
 {
-    bool is_deep = candidate->buffers == 1 && candidate->waves_k == 1;
+    bool is_deep = candidate->buffers == 1 && candidate->tile_m > SMALLEST_TILE;
     bool has_more_waves = candidate->waves_n == 4;
     if ((tried->tile.mma == NULL && candidate->tile_m > SCALAR_TILE) ||
         is_one_too_many(problem, candidate, tried) || is_text_long(problem, tried))

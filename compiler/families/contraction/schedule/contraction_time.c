@@ -8,6 +8,10 @@
 #define NOT_HIDDEN       0.1
 #define SMALL_NOT_HIDDEN 0.3 /* of work-items that wait for themselves */
 #define MEMORY_SHARE     0.8 /* of the peak that a vendor publishes: what copies reach */
+/* Tiles on their way where waves share the k of a tile, and elsewhere: device/contraction/staged.h.
+ */
+#define TILES_AHEAD        1
+#define SHARED_TILES_AHEAD 2
 
 struct speed {
     const char *processors;
@@ -96,8 +100,10 @@ double kiln_model_contraction_time(const struct kiln_tile_problem *problem,
     double turns = (double)(uint64_t)((groups + units - 1) / units);
     double resident = fmin(together < 1 ? 1 : (double)(uint64_t)together, turns);
     bool is_streamed = contraction->pipeline.kind == KILN_PIPELINE_STREAMED;
-    double tile_waves = is_streamed ? contraction->tile.waves_k : 1;
-    double in_flight = resident * fmin(tile_waves * contraction->tile.k, k) *
+    double tiles_ahead = is_streamed                     ? contraction->tile.waves_k
+                         : contraction->tile.waves_k > 1 ? SHARED_TILES_AHEAD
+                                                         : TILES_AHEAD;
+    double in_flight = resident * fmin(tiles_ahead * contraction->tile.k, k) *
                        (rows_m * problem->left.memory_bytes + rows_n * problem->right.memory_bytes);
     double unit_bytes =
         (load_cost(problem, is_streamed, &problem->left, rows_m, contraction->tile.m) * rows_m *
@@ -105,12 +111,16 @@ double kiln_model_contraction_time(const struct kiln_tile_problem *problem,
          load_cost(problem, is_streamed, &problem->right, rows_n, contraction->tile.n) * rows_n *
              problem->right.memory_bytes * k);
     double operations = 2.0 * contraction->tile.m * contraction->tile.n * k;
+    double computed = ((double)contraction->tile.m * problem->left.cost +
+                       (double)contraction->tile.n * problem->right.cost) *
+                      k;
     const double bounds[] = {
         bytes / (MEMORY_SHARE * target->bandwidth_gbs),
         groups * group_bytes / speed->cache,
         turns * unit_bytes / speed->unit,
         turns * group_bytes / (in_flight / speed->latency),
         turns * operations / (operations_per_ns(contraction, target) * efficiency),
+        turns * computed * units / (target->vector_gflops / 2.0),
     };
     /* The first loads, and the end of each tile. */
     return join_bounds(bounds, sizeof bounds / sizeof *bounds, NOT_HIDDEN) +

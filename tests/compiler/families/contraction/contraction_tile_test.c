@@ -241,11 +241,34 @@ Test(contraction_tile, narrow_bounds_make_smaller_kernels)
     limits.held_elems = 128;
     cr_assert_null(kiln_choose_contraction_tile(&problem, &contraction));
     cr_expect_leq(contraction.tile.m, 128);
+    const struct kiln_contraction_options streamed = {.form = KILN_CONTRACTION_STREAMED};
+    problem.forced = &streamed;
     contraction.problem.m = 1;
     limits.steps = 1;
     cr_assert_null(kiln_choose_contraction_tile(&problem, &contraction));
     cr_expect(contraction.pipeline.kind == KILN_PIPELINE_STREAMED);
     cr_expect_eq(contraction.tile.k, 32, "one step of the instruction");
+}
+
+/* A wave of a streamed kernel computes its own copy of what the waves of a staged one share. */
+Test(contraction_tile, computed_operands_with_some_rows_are_staged)
+{
+    struct kiln_target target = find_target("gfx942");
+    struct kiln_tile_problem problem = make_problem(&target, KILN_DTYPE_F16);
+    problem.right.memory_bytes = 0.5;
+    problem.right.bytes = 1;
+    problem.right.load_excess = 2;
+    problem.right.cost = 6;
+    problem.lane_run = 4;
+    const enum kiln_pipeline_kind kinds[] = {KILN_PIPELINE_STREAMED, KILN_PIPELINE_STAGED};
+    const int64_t rows[] = {1, 64};
+    for (size_t i = 0; i < 2; i++) {
+        struct kiln_contraction_schedule contraction = {
+            .staged = KILN_DTYPE_F16,
+            .problem = {.products = 1, .m = rows[i], .n = 14336, .k = 4096}};
+        cr_assert_null(kiln_choose_contraction_tile(&problem, &contraction));
+        cr_expect_eq(contraction.pipeline.kind, kinds[i], "%d rows", (int)rows[i]);
+    }
 }
 
 /* gfx11 keeps large tiles for operands that something is computed of: half the sums in a wave. */

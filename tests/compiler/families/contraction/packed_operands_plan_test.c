@@ -89,14 +89,19 @@ Test(packed_operands, blocks_of_batches_are_dequantised_before)
 
 /* ---- streamed kernels ---- */
 
+static const struct kiln_contraction_schedule *
+only_product(const char *sketch, const char *target, const struct kiln_lower_options *options)
+{
+    const struct kiln_kernel_plan one = sketched_plans_make(plans, sketch, target, options);
+    cr_assert_eq(one.partition.group_count, 1, "%s", sketch);
+    return kiln_contraction_schedule_of(&one.schedules[0]);
+}
+
 static const struct kiln_contraction_schedule *streamed(const char *sketch)
 {
     static const struct kiln_lower_options options = {
         .contraction = {.form = KILN_CONTRACTION_STREAMED}};
-    const struct kiln_kernel_plan one = sketched_plans_make(plans, sketch, "gfx942", &options);
-    cr_assert_eq(one.partition.group_count, 1, "%s", sketch);
-    const struct kiln_contraction_schedule *contraction =
-        kiln_contraction_schedule_of(&one.schedules[0]);
+    const struct kiln_contraction_schedule *contraction = only_product(sketch, "gfx942", &options);
     cr_assert_eq(contraction->pipeline.kind, KILN_PIPELINE_STREAMED, "%s", sketch);
     return contraction;
 }
@@ -138,6 +143,46 @@ Test(packed_operands, lanes_load_what_shares_a_scale)
         streamed("Matmul a=4,512:HALF b=512,64:INT8:turned c=4,64")->pipeline.streamed.lane_run, 1,
         "no blocks");
 }
+
+/* ---- staged kernels ---- */
+
+#define ROWS_OF_WEIGHTS(rows, weights)                                                             \
+    "BlockScaleDequantize x=4096,4096:" weights ":turned scale=128,4096:FP8_E8M0:turned "          \
+    "y=4096,4096:HALF:virtual:turned !block_size=[32,1] | Matmul a=" rows ",4096:HALF b@3 c=" rows \
+    ",4096:HALF"
+
+/* A row of 32 packs of 8 halves for each of 32 columns: runs of two are as many as work-items. */
+Test(packed_operands, work_items_stage_runs_of_packs)
+{
+    static const struct kiln_lower_options plain = {.contraction = {.form = KILN_CONTRACTION_PLAIN,
+                                                                    .tile_m = 32,
+                                                                    .tile_n = 32,
+                                                                    .tile_k = 256,
+                                                                    .waves_m = 1,
+                                                                    .waves_n = 1,
+                                                                    .waves_k = 8}};
+    const struct kiln_contraction_schedule *contraction =
+        only_product(ROWS_OF_WEIGHTS("64", "FP4_E2M1"), "gfx942", &plain);
+    cr_expect_eq(contraction->right.lane_run, 2);
+    cr_expect_eq(contraction->left.lane_run, 1, "halves");
+}
+
+/* Tiles with fewer columns would leave each work-item of eight warps a single pack. */
+Test(packed_operands, on_hopper_few_rows_are_streamed_and_others_have_more_producers)
+{
+    static const struct kiln_lower_options none;
+    const struct kiln_contraction_schedule *few =
+        only_product(ROWS_OF_WEIGHTS("16", "FP4_E2M1"), "sm_90", &none);
+    cr_expect_eq(few->pipeline.kind, KILN_PIPELINE_STREAMED);
+    cr_expect_eq(few->right.lane_run, 4);
+    const struct kiln_contraction_schedule *many =
+        only_product(ROWS_OF_WEIGHTS("64", "FP4_E2M1"), "sm_90", &none);
+    cr_expect_eq(kiln_pipeline_producer_waves(&many->pipeline), 8);
+    cr_expect_gt(many->right.lane_run, 1);
+    cr_expect_geq(many->tile.n, 64);
+}
+
+/* ---- texts ---- */
 
 Test(packed_operands, of_fp4_make_a_table)
 {
