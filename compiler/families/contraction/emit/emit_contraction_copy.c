@@ -47,11 +47,10 @@ static uint32_t copied_access(const struct kiln_emission *emission,
         kiln_loaded_access(emission, place, kiln_group_operand(emission->group, place),
                            kiln_contraction_of(emission)->staged);
     uint32_t together = operand->is_along_k ? operand->vector : operand->run;
-    bool is_whole_pack = access != KILN_NONE &&
-                         together == kiln_pack_elements(kiln_contraction_of(emission)) &&
-                         emission->schedule->accesses[access].mode == KILN_ACCESS_VECTOR &&
-                         !kiln_is_pack_unaligned(emission, access) &&
-                         kiln_varies_along_k(emission, access);
+    bool is_whole_pack =
+        access != KILN_NONE && together == kiln_pack_elements(kiln_contraction_of(emission)) &&
+        emission->schedule->accesses[access].mode == KILN_ACCESS_VECTOR &&
+        !kiln_is_pack_unaligned(emission, access) && kiln_varies_along_k(emission, access);
     return is_whole_pack ? access : KILN_NONE;
 }
 

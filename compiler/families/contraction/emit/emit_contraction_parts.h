@@ -146,7 +146,8 @@ void kiln_emit_contraction_coordinate(const struct kiln_emission *emission, uint
 /* True if an operand's elements differ along k. Along a window one element may be inside while its
  * neighbour is not, even where the stride is 0. */
 bool kiln_varies_along_k(const struct kiln_emission *emission, uint32_t access);
-/* True if vectors of the access begin anywhere, and the target needs device/unaligned.h for that. */
+/* True if vectors of the access begin anywhere, and the target needs device/unaligned.h for that.
+ */
 bool kiln_is_pack_unaligned(const struct kiln_emission *emission, uint32_t access);
 
 /* The access that loads an operand of which nothing is computed, in this type. KILN_NONE else. */

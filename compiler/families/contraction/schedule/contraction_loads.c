@@ -49,6 +49,17 @@ bool kiln_is_access_aligned(const struct kiln_contraction_problem *problem, uint
     return !begins_anywhere && tensor->alignment_bytes >= needed;
 }
 
+bool kiln_are_packs_aligned(const struct kiln_contraction_problem *problem, uint32_t access,
+                            uint32_t pack)
+{
+    const struct kiln_product_problem *product = &problem->contraction->problem;
+    enum kiln_dtype dtype = problem->group->accesses[access].dtype;
+    return kiln_dtype_is_packed(dtype) ||
+           kiln_vector_alignment(problem->target, dtype, pack) == kiln_dtype_info(dtype)->bytes ||
+           (product->k_run == 0 && product->k % pack == 0 &&
+            kiln_is_access_aligned(problem, access, KILN_STRIDE_COLUMN, pack));
+}
+
 /* True if neighbours along the axis share an element, so that no vector of them is loaded. */
 static bool has_blocks_along(const struct kiln_contraction_problem *problem, uint32_t access,
                              uint32_t dense)
@@ -135,8 +146,8 @@ static int64_t neighbour_count(const struct kiln_contraction_problem *problem,
 static bool do_packs_begin_anywhere(const struct kiln_contraction_problem *problem,
                                     const struct kiln_operand_schedule *operand)
 {
-    bool anywhere = problem->contraction->problem.k_run != 0 ||
-                    !kiln_is_operand_split(problem, operand);
+    bool anywhere =
+        problem->contraction->problem.k_run != 0 || !kiln_is_operand_split(problem, operand);
     for (uint32_t i = 0; i < problem->group->access_count; i++) {
         for (uint32_t part = 0; part < operand->part_count; part++)
             anywhere &= problem->group->accesses[i].place != operand->places[part] ||
@@ -174,6 +185,22 @@ bool kiln_has_whole_loads(const struct kiln_contraction_problem *problem,
                 : kiln_are_accesses_whole(problem, operand->places[part], KILN_STRIDE_COLUMN,
                                           neighbours, kiln_pack_elements(problem->contraction));
     return is_whole;
+}
+
+bool kiln_joins_packs(const struct kiln_contraction_problem *problem,
+                      const struct kiln_operand_schedule *operand)
+{
+    uint32_t pack = kiln_pack_elements(problem->contraction);
+    bool any = false;
+    if (kiln_runs_along_rows(problem, operand) || !kiln_has_whole_loads(problem, operand))
+        return false;
+    for (uint32_t i = 0; i < problem->group->access_count; i++) {
+        bool is_pack = problem->schedule->accesses[i].strides[KILN_STRIDE_COLUMN] == 1;
+        for (uint32_t part = 0; part < operand->part_count; part++)
+            any |= is_pack && problem->group->accesses[i].place == operand->places[part] &&
+                   !kiln_are_packs_aligned(problem, i, pack);
+    }
+    return any;
 }
 
 bool kiln_shares_block(const struct kiln_contraction_problem *problem, uint32_t access,

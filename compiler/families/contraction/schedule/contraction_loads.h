@@ -14,6 +14,13 @@ enum { KILN_WIDEST_RUN = 8 };
  * needs it. */
 bool kiln_is_access_aligned(const struct kiln_contraction_problem *problem, uint32_t access,
                             uint32_t dense, uint32_t vector);
+/* True if each pack of an access along k begins at a multiple of its length, or at a multiple of
+ * what the target needs. Always true for packed elements, whose vectors are no others. */
+bool kiln_are_packs_aligned(const struct kiln_contraction_problem *problem, uint32_t access,
+                            uint32_t pack);
+/* True if packs of the operand along k are joined from aligned words (device/unaligned.h). */
+bool kiln_joins_packs(const struct kiln_contraction_problem *problem,
+                      const struct kiln_operand_schedule *operand);
 /* Whether every access of the place can take `vector` neighbours along a dense stride at once, to
  * the end of the axis, which is `size` long. */
 bool kiln_are_accesses_whole(const struct kiln_contraction_problem *problem, enum kiln_place place,

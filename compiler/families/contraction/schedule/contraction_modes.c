@@ -18,15 +18,6 @@ void kiln_set_access_mode(const struct kiln_contraction_problem *problem, uint32
                                            : kiln_dtype_info(dtype)->bytes;
 }
 
-/* True if each pack along k begins at a multiple of its length, where the target needs that. */
-static bool are_packs_aligned(const struct kiln_contraction_problem *problem, uint32_t access,
-                              uint32_t vector)
-{
-    const struct kiln_product_problem *product = &problem->contraction->problem;
-    return product->k_run == 0 && product->k % vector == 0 &&
-           kiln_is_access_aligned(problem, access, KILN_STRIDE_COLUMN, vector);
-}
-
 void kiln_set_access_modes(struct kiln_contraction_problem *problem)
 {
     const struct kiln_contraction_schedule *contraction = problem->contraction;
@@ -52,8 +43,7 @@ void kiln_set_access_modes(struct kiln_contraction_problem *problem)
                       (memory->is_accumulator && memory->place == KILN_PLACE_ROW);
         kiln_set_access_mode(problem, i, stride, is_few ? 1 : vector);
         if (problem->schedule->accesses[i].mode == KILN_ACCESS_VECTOR && !is_result &&
-            operand->is_along_k && !kiln_dtype_is_packed(memory->dtype) &&
-            !are_packs_aligned(problem, i, vector))
+            operand->is_along_k && !kiln_are_packs_aligned(problem, i, vector))
             problem->schedule->accesses[i].alignment_bytes = kiln_dtype_info(memory->dtype)->bytes;
     }
 }

@@ -138,9 +138,8 @@ bool kiln_has_runs(const struct kiln_kernel_axes *kernel, uint32_t pack)
     if (problem->ir->is_general || kiln_pipeline_is_direct(&problem->contraction->pipeline) ||
         problem->contraction->problem.windows.phase_count != 0 ||
         problem->contraction->problem.products != 1 || kernel->batch_count != 0 ||
-        kernel->sum_count < 2 ||
-        !kiln_goes_along_window(kernel, last) || last->of[problem->axes->image].step.value != 1 ||
-        waste > (MOST_WASTE - 1) * last->size)
+        kernel->sum_count < 2 || !kiln_goes_along_window(kernel, last) ||
+        last->of[problem->axes->image].step.value != 1 || waste > (MOST_WASTE - 1) * last->size)
         return false;
     for (uint32_t i = 0; i < problem->group->access_count; i++) {
         const struct kiln_access *access = &problem->group->accesses[i];

@@ -15,6 +15,7 @@ struct kiln_tile_operand {
     double load_excess;
     bool is_along_rows; /* memory runs along its rows, not along k */
     bool is_whole;      /* it is loaded in packs or in runs of rows, not element by element */
+    bool is_joined;     /* packs are joined from aligned words */
     /* Simple operations (fuse/op_cost.h) that make a staged element of a loaded one, and that find
      * an element: 0 where loads are whole. */
     uint32_t cost, load_cost;

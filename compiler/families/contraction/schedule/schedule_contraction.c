@@ -152,6 +152,7 @@ static struct kiln_tile_operand tile_operand(const struct kiln_contraction_probl
         .load_excess = kiln_find_load_excess(problem, operand, lane_run),
         .is_along_rows = kiln_runs_along_rows(problem, operand),
         .is_whole = kiln_has_whole_loads(problem, operand),
+        .is_joined = kiln_joins_packs(problem, operand),
         .cost = staging_cost(problem, operand),
         .load_cost = load_cost(problem, operand, is_windowed),
     };
