@@ -46,6 +46,8 @@ uint32_t kiln_lane_packs(const struct kiln_contraction_schedule *contraction)
         return mma->k_groups;
     case KILN_MMA_LAYOUT_MMA_SYNC:
         return 2;
+    case KILN_MMA_LAYOUT_MFMA:
+        return mma->k_groups * mma->rows_m / 64;
     default:
         return 1;
     }
