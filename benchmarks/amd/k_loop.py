@@ -123,7 +123,8 @@ CLASSES = ("matrix", "VALU", "SALU", "LDS reads", "LDS writes", "global", "waits
 
 def access_bytes(instruction: Instruction) -> int:
     """Of a lane; ds_read2 reads two of its size."""
-    size = ACCESS_BYTES.get(instruction.mnemonic.split("_")[-1], 0)
+    name = instruction.mnemonic.split("_tr_")[0]  # ds_read_b64_tr_b16 reads 8 bytes
+    size = ACCESS_BYTES.get(name.split("_")[-1], 0)
     if size == 0:
         size = next((ACCESS_BYTES[part] for part in instruction.mnemonic.split("_")
                      if part in ACCESS_BYTES), 0)

@@ -113,8 +113,8 @@ KILN_DEVICE bool kiln_any(bool value)
 #endif
 }
 
-/* An exchange within 16 lanes, hidden from LLVM 20 and later. LLVM 22 makes it a part of the instruction that reads it, and forgets
- * that a packed one reads it as well (GCNDPPCombine, of a value that is half of a register pair): that one gets the lane's own
+/* An exchange within 16 lanes, hidden from LLVM 20 and later. LLVM 22 folds it into one instruction that reads it and drops it,
+ * although a packed instruction reads it as half of a register pair (GCNDPPCombine). The packed one then gets the lane's own
  * value. LLVM 19 has no such fault. */
 KILN_DEVICE int kiln_keep_exchange(int other)
 {
@@ -130,8 +130,8 @@ KILN_DEVICE int kiln_keep_exchange(int other)
 KILN_DEVICE int kiln_shuffle_xor_i32(int value, unsigned mask)
 {
 #if defined(__gfx950__)
-    /* Exchanges between rows of 16, and between halves, without LDS. Both results are of all lanes: in those with the bit the
-     * first one is the other lane's value, in those without it the second one. */
+    /* Exchanges between rows of 16, and between halves, without LDS. Lanes with the bit find the other lane's value
+     * in the first result, lanes without it in the second one. */
     if (mask == 16 || mask == 32) {
         const auto both = mask == 16 ? __builtin_amdgcn_permlane16_swap(value, value, false, false)
                                      : __builtin_amdgcn_permlane32_swap(value, value, false, false);

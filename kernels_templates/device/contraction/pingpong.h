@@ -9,7 +9,7 @@
  *   - Writes are complete at the end of phase 6. The lower half reads first, in its phase 0, when the upper half is in phase 7
  *     already.
  *
- * The products of a tile are done in quarters: its four steps of k, or, of two long steps, either half of the rows in each.
+ * A wave multiplies a tile in quarters: four steps of k, or half of its rows in each of two long steps.
  *
  * kiln_multiply(arguments, task, wave, shared, sums) sets a wave's sums. From the prelude: both operands (stage_ahead.h), a core of
  * device/mma/ with 4 or 2 steps in a tile, KILN_K_END, and one of make_between.h, make_after.h.

@@ -61,7 +61,7 @@ KILN_DEVICE double kiln_round_bf16_f64(double x)
 }
 
 /*
- * Two at once, the first one in the lower half of a word, for what is an operand of a matrix instruction only: on AMD GPUs without an instruction for it a value
+ * Two at once, the first one in the lower half of a word, for operands of matrix instructions only. On AMD GPUs without an instruction for it a value
  * half-way between two goes to the larger one, and a NaN whose bits are all ones is lost.
  */
 KILN_DEVICE unsigned kiln_encode_pair_bf16(float first, float second)

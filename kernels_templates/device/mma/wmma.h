@@ -4,7 +4,7 @@
  *
  * gfx11: a lane holds all 16 k of row l % 16, the upper half of the wave the same as the lower one;
  * its sums are every second column. gfx12: the halves of the wave hold a half of k each; sums are
- * eight neighbours. gfx125x: the same with two packs of k in a lane instead of one.
+ * eight neighbours. gfx125x is the same with two packs of k in a lane instead of one.
  *
  * The prelude defines KILN_MMA_CALL(a, b, sums), kiln_mma_operand, kiln_mma_sums and
  * KILN_MMA_IS_REPLICATED (gfx11).

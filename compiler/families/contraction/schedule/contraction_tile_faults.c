@@ -69,7 +69,7 @@ static const char *find_pingpong_fault(const struct kiln_target *target,
                "gfx950";
     if (tile->mma == NULL || tile->waves_m * tile->waves_n != WAVES || tile->waves_k != 1)
         return "the ping-pong schedule has 8 waves";
-    /* Of two steps either half of a wave's rows is a quarter of its products. */
+    /* With two steps, half of a wave's rows in a step is a quarter of its products. */
     uint32_t steps = tile->k / kiln_pack_elements(contraction) / tile->mma->k_groups;
     if (steps != QUARTERS &&
         (steps != QUARTERS / 2 || tile->m / tile->waves_m / tile->mma->rows_m % 2 != 0))
