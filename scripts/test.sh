@@ -33,7 +33,7 @@ case ${1-} in
 --long)
     package_options=(--long)
     sweeps=(-DKILN_TEST_SHARE=1/1 -DKILN_RANDOM_TIMES=10
-        "-DKILN_CODE_OBJECT_TARGETS=gfx90a;gfx942;gfx1030;gfx1100;gfx1201")
+        "-DKILN_CODE_OBJECT_TARGETS=gfx90a;gfx942;gfx1030;gfx1100;gfx1201;gfx950")
     ;;
 *) fail "unknown option '$1'" ;;
 esac

@@ -29,6 +29,7 @@ from rows import table
 TARGETS = ("gfx90a", "gfx942", "gfx1100", "gfx1201")
 # The formats of fp8 that a target has instructions for come first; others are converted on the way.
 FP8_FORMATS = {"gfx942": ("fp8fnuz", "fp8"), "gfx950": ("fp8",), "gfx1200": ("fp8",), "gfx1201": ("fp8",)}
+MORE_TYPES = {"gfx950": ("bf16", "i8")}  # with --all
 PREDICTED_TARGET = "gfx942"
 PREDICTED_SIZES = (2048, 4096, 8192)
 LEAST_MATRIX_SHARE = 0.85
@@ -64,7 +65,8 @@ def parse_arguments() -> argparse.Namespace:
 
 
 def products(target: str, everything: bool) -> Iterator[Product]:
-    for dtype in ("f16", *FP8_FORMATS.get(target, ())):
+    others = MORE_TYPES.get(target, ()) if everything else ()
+    for dtype in ("f16", *FP8_FORMATS.get(target, ()), *others):
         yield Product(dtype)
         if not everything:
             continue

@@ -46,16 +46,28 @@ def _blocks(code: list[Instruction]) -> dict[int, Block]:
 
 
 def _loops(blocks: dict[int, Block]) -> list[set[int]]:
-    """Natural loops: backward edges in the text whose head every path from the start passes."""
+    """Natural loops: edges to a block that every path from the start passes. LLVM may lay a loop's head out behind its end."""
     before: dict[int, list[int]] = {address: [] for address in blocks}
     for address, block in blocks.items():
         for successor in block.successors:
             if successor in before:
                 before[successor].append(address)
+    start = min(blocks)
+    passed = {address: set(blocks) for address in blocks}  # on every path from the start
+    passed[start] = {start}
+    changed = True
+    while changed:
+        changed = False
+        for address in sorted(blocks):
+            if address == start or not before[address]:
+                continue
+            found = set.intersection(*(passed[at] for at in before[address])) | {address}
+            changed = changed or found != passed[address]
+            passed[address] = found
     loops: dict[int, set[int]] = {}
     for address, block in blocks.items():
         for head in block.successors:
-            if head > address or head not in blocks:
+            if head not in blocks or head not in passed[address]:
                 continue
             body, todo = {head}, [address]
             while todo:
@@ -63,12 +75,7 @@ def _loops(blocks: dict[int, Block]) -> list[set[int]]:
                 if at not in body:
                     body.add(at)
                     todo += before[at]
-            if min(blocks) in body - {head}:
-                continue  # a path from the start goes round the head: LLVM laid blocks out of order
-            if head in loops:
-                loops[head] |= body
-            else:
-                loops[head] = body
+            loops[head] = loops.get(head, set()) | body
     return list(loops.values())
 
 
@@ -116,7 +123,8 @@ CLASSES = ("matrix", "VALU", "SALU", "LDS reads", "LDS writes", "global", "waits
 
 def access_bytes(instruction: Instruction) -> int:
     """Of a lane; ds_read2 reads two of its size."""
-    size = ACCESS_BYTES.get(instruction.mnemonic.split("_")[-1], 0)
+    name = instruction.mnemonic.split("_tr_")[0]  # ds_read_b64_tr_b16 reads 8 bytes
+    size = ACCESS_BYTES.get(name.split("_")[-1], 0)
     if size == 0:
         size = next((ACCESS_BYTES[part] for part in instruction.mnemonic.split("_")
                      if part in ACCESS_BYTES), 0)

@@ -21,8 +21,9 @@ from triton.compiler import ASTSource
 CONFIGURATIONS = ((256, 256, 64, 8), (256, 128, 64, 8), (128, 128, 64, 4))
 STAGES = 2
 GROUP_ROWS = 8
-CHIPLETS = {"gfx942": 8}
-TYPES = {"f16": "fp16", "fp8": None, "bf16": "bf16"}
+CHIPLETS = {"gfx942": 8, "gfx950": 8}
+TYPES = {"f16": "fp16", "fp8": None, "bf16": "bf16", "i8": "i8"}
+RESULTS = {"fp8": "fp16", "i8": "i32"}  # of others the operands' type
 FP8 = {"gfx942": "fp8e4b8", "gfx950": "fp8e4nv", "gfx1200": "fp8e4nv", "gfx1201": "fp8e4nv"}
 
 
@@ -51,7 +52,7 @@ def matmul(a, b, c, scale, m, n, k, tile_m: tl.constexpr, tile_n: tl.constexpr,
         right = b + at_k[:, None] + at_n[None, :] * k
     else:
         right = b + at_k[:, None] * n + at_n[None, :]
-    sums = tl.zeros((tile_m, tile_n), tl.float32)
+    sums = tl.zeros((tile_m, tile_n), tl.int32 if a.dtype.element_ty == tl.int8 else tl.float32)
     if is_scaled:
         scales = tl.load(scale + at_n)
     for _ in range(0, k, tile_k):
@@ -71,7 +72,7 @@ def compile_one(directory: Path, target: str, dtype: str, configuration: tuple[i
     wave = 64 if target.startswith("gfx9") else 32
     element = FP8[target] if dtype == "fp8" else TYPES[dtype]
     signature = {"a": f"*{element}", "b": "*i8" if prologue else f"*{element}",
-                 "c": "*fp16" if dtype == "fp8" else f"*{element}", "scale": "*fp32", "m": "i32", "n": "i32", "k": "i32",
+                 "c": f"*{RESULTS.get(dtype, element)}", "scale": "*fp32", "m": "i32", "n": "i32", "k": "i32",
                  "tile_m": "constexpr", "tile_n": "constexpr", "tile_k": "constexpr",
                  "group_rows": "constexpr", "chiplets": "constexpr", "a_is_along_k": "constexpr",
                  "b_is_along_k": "constexpr", "is_scaled": "constexpr"}
@@ -100,13 +101,15 @@ def main() -> None:
     parser.add_argument("directory", type=Path, help="where the code objects go")
     parser.add_argument("--target", action="append", metavar="TARGET",
                         help="repeatable (default: gfx90a, gfx942, gfx1100, gfx1201)")
+    parser.add_argument("--dtype", action="append", choices=tuple(TYPES),
+                        help="repeatable (default: f16, and fp8 where the target has it)")
     parser.add_argument("--layout", choices=("tn", "tt", "nn", "nt"), default="tn")
     parser.add_argument("--prologue", choices=("dequantise",), default="")
     options = parser.parse_args()
     options.directory.mkdir(parents=True, exist_ok=True)
     for target in options.target or ["gfx90a", "gfx942", "gfx1100", "gfx1201"]:
         has_fp8 = target in FP8 and not options.prologue
-        for dtype in ("f16", "fp8") if has_fp8 else ("f16",):
+        for dtype in options.dtype or (("f16", "fp8") if has_fp8 else ("f16",)):
             for configuration in CONFIGURATIONS:
                 try:
                     compile_one(options.directory, target, dtype, configuration, options.layout,

@@ -319,7 +319,7 @@ extern const struct kiln_compiler_ops kiln_compiler_clang;
 const struct kiln_compiler_ops kiln_compiler_clang = {
     .name = "clang",
     .kind = KILN_TARGET_AMDGPU,
-    .hint = "install clang-19 and lld-19 or newer, or set KILN_CLANG",
+    .hint = "install clang-19 and lld-19 or newer (gfx950: 20, gfx1250: 22), or set KILN_CLANG",
     .options = options_version,
     .find = find,
     .serves = serves,

@@ -143,7 +143,15 @@ typedef float kiln_sum;
 
 #if defined(__gfx908__) || defined(__gfx90a__) || defined(__gfx942__) || defined(__gfx950__)
 #define KILN_MMA_SIDE 32
+#if defined(__gfx950__)
 #ifdef KILN_DEFAULT_BF16
+#define KILN_MMA_CALL(a, b, sums) __builtin_amdgcn_mfma_f32_32x32x16_bf16(a, b, sums, 0, 0, 0)
+typedef __bf16 kiln_mma_operand __attribute__((ext_vector_type(8)));
+#else
+#define KILN_MMA_CALL(a, b, sums) __builtin_amdgcn_mfma_f32_32x32x16_f16(a, b, sums, 0, 0, 0)
+typedef _Float16 kiln_mma_operand __attribute__((ext_vector_type(8)));
+#endif
+#elif defined(KILN_DEFAULT_BF16)
 #define KILN_MMA_CALL(a, b, sums) __builtin_amdgcn_mfma_f32_32x32x8bf16_1k(a, b, sums, 0, 0, 0)
 typedef short kiln_mma_operand __attribute__((ext_vector_type(4)));
 #else
@@ -154,7 +162,15 @@ typedef float kiln_mma_sums __attribute__((ext_vector_type(16)));
 #include "device/mma/mfma.h"
 #elif defined(__GFX11__) || defined(__GFX12__)
 typedef float kiln_mma_sums __attribute__((ext_vector_type(8)));
+#if defined(__gfx1250__) || defined(__gfx1251__)
 #ifdef KILN_DEFAULT_BF16
+typedef __bf16 kiln_default_lane;
+#define KILN_DEFAULT_WMMA __builtin_amdgcn_wmma_f32_16x16x32_bf16
+#else
+typedef _Float16 kiln_default_lane;
+#define KILN_DEFAULT_WMMA __builtin_amdgcn_wmma_f32_16x16x32_f16
+#endif
+#elif defined(KILN_DEFAULT_BF16)
 typedef short kiln_default_lane;
 #define KILN_DEFAULT_WMMA(suffix) __builtin_amdgcn_wmma_f32_16x16x16_bf16_w32##suffix
 #else
@@ -164,6 +180,10 @@ typedef _Float16 kiln_default_lane;
 #if defined(__GFX11__)
 #define KILN_MMA_IS_REPLICATED    1
 #define KILN_MMA_CALL(a, b, sums) KILN_DEFAULT_WMMA()(a, b, sums)
+typedef kiln_default_lane kiln_mma_operand __attribute__((ext_vector_type(16)));
+#elif defined(__gfx1250__) || defined(__gfx1251__)
+#define KILN_MMA_IS_REPLICATED    0
+#define KILN_MMA_CALL(a, b, sums) KILN_DEFAULT_WMMA(false, a, false, b, (short)0, sums, false, false)
 typedef kiln_default_lane kiln_mma_operand __attribute__((ext_vector_type(16)));
 #else
 #define KILN_MMA_IS_REPLICATED    0

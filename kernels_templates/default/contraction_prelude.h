@@ -78,8 +78,13 @@ typedef float kiln_sum;
 
 #if defined(__gfx908__) || defined(__gfx90a__) || defined(__gfx942__) || defined(__gfx950__)
 #define KILN_MMA_SIDE             32
+#if defined(__gfx950__)
+#define KILN_MMA_CALL(a, b, sums) __builtin_amdgcn_mfma_f32_32x32x16_f16(a, b, sums, 0, 0, 0)
+typedef _Float16 kiln_mma_operand __attribute__((ext_vector_type(8)));
+#else
 #define KILN_MMA_CALL(a, b, sums) __builtin_amdgcn_mfma_f32_32x32x8f16(a, b, sums, 0, 0, 0)
 typedef _Float16 kiln_mma_operand __attribute__((ext_vector_type(4)));
+#endif
 typedef float kiln_mma_sums __attribute__((ext_vector_type(16)));
 #include "device/mma/mfma.h"
 #elif defined(__GFX11__) || defined(__GFX12__)
@@ -87,6 +92,10 @@ typedef float kiln_mma_sums __attribute__((ext_vector_type(8)));
 #if defined(__GFX11__)
 #define KILN_MMA_IS_REPLICATED    1
 #define KILN_MMA_CALL(a, b, sums) __builtin_amdgcn_wmma_f32_16x16x16_f16_w32(a, b, sums)
+typedef _Float16 kiln_mma_operand __attribute__((ext_vector_type(16)));
+#elif defined(__gfx1250__) || defined(__gfx1251__)
+#define KILN_MMA_IS_REPLICATED    0
+#define KILN_MMA_CALL(a, b, sums) __builtin_amdgcn_wmma_f32_16x16x32_f16(false, a, false, b, (short)0, sums, false, false)
 typedef _Float16 kiln_mma_operand __attribute__((ext_vector_type(16)));
 #else
 #define KILN_MMA_IS_REPLICATED    0

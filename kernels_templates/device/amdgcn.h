@@ -113,20 +113,40 @@ KILN_DEVICE bool kiln_any(bool value)
 #endif
 }
 
+/* An exchange within 16 lanes, hidden from LLVM 20 and later. LLVM 22 folds it into one instruction that reads it and drops it,
+ * although a packed instruction reads it as half of a register pair (GCNDPPCombine). The packed one then gets the lane's own
+ * value. LLVM 19 has no such fault. */
+KILN_DEVICE int kiln_keep_exchange(int other)
+{
+#if __clang_major__ >= 20
+    __asm__("" : "+v"(other));
+#endif
+    return other;
+}
+
 /* The value of the lane whose number differs in the bits of `mask`, a power of two. All lanes take part. With a mask that
  * is known when compiling it is one instruction: an exchange within four or 16 neighbours as an operand
  * (DPP), within 32 by the swizzle that needs no addresses. */
 KILN_DEVICE int kiln_shuffle_xor_i32(int value, unsigned mask)
 {
+#if defined(__gfx950__)
+    /* Exchanges between rows of 16, and between halves, without LDS. Lanes with the bit find the other lane's value
+     * in the first result, lanes without it in the second one. */
+    if (mask == 16 || mask == 32) {
+        const auto both = mask == 16 ? __builtin_amdgcn_permlane16_swap(value, value, false, false)
+                                     : __builtin_amdgcn_permlane32_swap(value, value, false, false);
+        return (int)((kiln_lane() & mask) != 0 ? both[0] : both[1]);
+    }
+#endif
     switch (mask) {
-    case 1:
-        return __builtin_amdgcn_mov_dpp(value, 0xb1, 0xf, 0xf, true); /* quad_perm 1 0 3 2 */
-    case 2:
-        return __builtin_amdgcn_mov_dpp(value, 0x4e, 0xf, 0xf, true); /* quad_perm 2 3 0 1 */
+    case 1: /* quad_perm 1 0 3 2 */
+        return kiln_keep_exchange(__builtin_amdgcn_mov_dpp(value, 0xb1, 0xf, 0xf, true));
+    case 2: /* quad_perm 2 3 0 1 */
+        return kiln_keep_exchange(__builtin_amdgcn_mov_dpp(value, 0x4e, 0xf, 0xf, true));
     case 4:
         return __builtin_amdgcn_ds_swizzle(value, 0x101f);
-    case 8:
-        return __builtin_amdgcn_mov_dpp(value, 0x128, 0xf, 0xf, true); /* row_ror 8 */
+    case 8: /* row_ror 8 */
+        return kiln_keep_exchange(__builtin_amdgcn_mov_dpp(value, 0x128, 0xf, 0xf, true));
     case 16:
         return __builtin_amdgcn_ds_swizzle(value, 0x401f);
     default:

@@ -39,18 +39,24 @@ KILN_DEVICE kiln_starts kiln_locate_fragments(unsigned wave_row, unsigned wave_c
     return starts;
 }
 
-KILN_DEVICE void kiln_load_fragments(const kiln_pack *tile, const kiln_starts &starts,
-                                     unsigned step, kiln_fragment (&left)[KILN_FRAGMENTS_M],
-                                     kiln_fragment (&right)[KILN_FRAGMENTS_N])
+/* Fragments of one step along k: of ROWS left ones those from number `first` on, and all right ones. */
+template <unsigned ROWS>
+KILN_DEVICE void kiln_load_left_fragments(const kiln_pack *tile, const kiln_starts &starts,
+                                          unsigned step, unsigned first, kiln_fragment (&left)[ROWS])
+{
+    KILN_UNROLL
+    for (unsigned i = 0; i < ROWS; i++) {
+        if (KILN_ARE_ROWS_APART(KILN_WAVE_M))
+            kiln_load_left_from(left[i], tile, starts.left[0], (first + i) * KILN_MMA_M, step, KILN_STAGED_SHAPE);
+        else
+            kiln_load_left_from(left[i], tile, starts.left[first + i], 0, step, KILN_STAGED_SHAPE);
+    }
+}
+
+KILN_DEVICE void kiln_load_right_fragments(const kiln_pack *tile, const kiln_starts &starts,
+                                           unsigned step, kiln_fragment (&right)[KILN_FRAGMENTS_N])
 {
     const kiln_pack *right_tile = tile + KILN_TILE_M * KILN_ROW_PACKS;
-    KILN_UNROLL
-    for (unsigned i = 0; i < KILN_FRAGMENTS_M; i++) {
-        if (KILN_ARE_ROWS_APART(KILN_WAVE_M))
-            kiln_load_left_from(left[i], tile, starts.left[0], i * KILN_MMA_M, step, KILN_STAGED_SHAPE);
-        else
-            kiln_load_left_from(left[i], tile, starts.left[i], 0, step, KILN_STAGED_SHAPE);
-    }
     KILN_UNROLL
     for (unsigned j = 0; j < KILN_FRAGMENTS_N; j++) {
         if (KILN_ARE_ROWS_APART(KILN_WAVE_N))
@@ -58,6 +64,14 @@ KILN_DEVICE void kiln_load_fragments(const kiln_pack *tile, const kiln_starts &s
         else
             kiln_load_right_from(right[j], right_tile, starts.right[j], 0, step, KILN_STAGED_SHAPE);
     }
+}
+
+KILN_DEVICE void kiln_load_fragments(const kiln_pack *tile, const kiln_starts &starts,
+                                     unsigned step, kiln_fragment (&left)[KILN_FRAGMENTS_M],
+                                     kiln_fragment (&right)[KILN_FRAGMENTS_N])
+{
+    kiln_load_left_fragments(tile, starts, step, 0, left);
+    kiln_load_right_fragments(tile, starts, step, right);
 }
 
 #endif

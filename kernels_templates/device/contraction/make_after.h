@@ -11,11 +11,11 @@ enum { KILN_MAKES_LEFT = 0, KILN_MAKES_RIGHT = 0, KILN_IS_COMPUTED = 0 };
 
 struct kiln_packs {};
 
-template <bool LEFT, bool RIGHT, unsigned PHASE, unsigned PHASES>
+template <bool LEFT, bool RIGHT, unsigned PHASE, unsigned PHASES, unsigned ROWS>
 KILN_DEVICE void kiln_multiply_and_make(const kiln_arguments &,
-                                        const kiln_fragment (&left)[KILN_FRAGMENTS_M],
+                                        const kiln_fragment (&left)[ROWS],
                                         const kiln_fragment (&right)[KILN_FRAGMENTS_N],
-                                        kiln_mma_sums (&sums)[KILN_FRAGMENTS_M][KILN_FRAGMENTS_N],
+                                        kiln_mma_sums (&sums)[ROWS][KILN_FRAGMENTS_N],
                                         const kiln_left_stage &, const kiln_right_stage &,
                                         kiln_packs &)
 {

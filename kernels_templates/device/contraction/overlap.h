@@ -35,9 +35,9 @@ struct kiln_share {
 template <bool LEFT, bool RIGHT, unsigned PHASE, unsigned PHASES, unsigned N, unsigned COUNT>
 struct kiln_products {
     KILN_DEVICE void multiply_and_make(
-        const kiln_arguments &arguments, const kiln_fragment (&left)[KILN_FRAGMENTS_M],
+        const kiln_arguments &arguments, const kiln_fragment (&left)[COUNT / KILN_FRAGMENTS_N],
         const kiln_fragment (&right)[KILN_FRAGMENTS_N],
-        kiln_mma_sums (&sums)[KILN_FRAGMENTS_M][KILN_FRAGMENTS_N],
+        kiln_mma_sums (&sums)[COUNT / KILN_FRAGMENTS_N][KILN_FRAGMENTS_N],
         const kiln_left_stage &left_stage, const kiln_right_stage &right_stage, kiln_packs &packs)
     {
         using share = kiln_share<LEFT, RIGHT, PHASE * COUNT + N, PHASES * COUNT>;
@@ -56,9 +56,9 @@ struct kiln_products {
 template <bool LEFT, bool RIGHT, unsigned PHASE, unsigned PHASES, unsigned COUNT>
 struct kiln_products<LEFT, RIGHT, PHASE, PHASES, COUNT, COUNT> {
     KILN_DEVICE void multiply_and_make(const kiln_arguments &,
-                                              const kiln_fragment (&)[KILN_FRAGMENTS_M],
+                                              const kiln_fragment (&)[COUNT / KILN_FRAGMENTS_N],
                                               const kiln_fragment (&)[KILN_FRAGMENTS_N],
-                                              kiln_mma_sums (&)[KILN_FRAGMENTS_M][KILN_FRAGMENTS_N],
+                                              kiln_mma_sums (&)[COUNT / KILN_FRAGMENTS_N][KILN_FRAGMENTS_N],
                                               const kiln_left_stage &, const kiln_right_stage &,
                                               kiln_packs &)
     {
@@ -66,16 +66,16 @@ struct kiln_products<LEFT, RIGHT, PHASE, PHASES, COUNT, COUNT> {
     }
 };
 
-template <bool LEFT, bool RIGHT, unsigned PHASE, unsigned PHASES>
+template <bool LEFT, bool RIGHT, unsigned PHASE, unsigned PHASES, unsigned ROWS>
 KILN_DEVICE void kiln_multiply_and_make(const kiln_arguments &arguments,
-                                        const kiln_fragment (&left)[KILN_FRAGMENTS_M],
+                                        const kiln_fragment (&left)[ROWS],
                                         const kiln_fragment (&right)[KILN_FRAGMENTS_N],
-                                        kiln_mma_sums (&sums)[KILN_FRAGMENTS_M][KILN_FRAGMENTS_N],
+                                        kiln_mma_sums (&sums)[ROWS][KILN_FRAGMENTS_N],
                                         const kiln_left_stage &left_stage,
                                         const kiln_right_stage &right_stage, kiln_packs &packs)
 {
     if constexpr (LEFT || RIGHT)
-        kiln_products<LEFT, RIGHT, PHASE, PHASES, 0, KILN_FRAGMENTS_M * KILN_FRAGMENTS_N>::
+        kiln_products<LEFT, RIGHT, PHASE, PHASES, 0, ROWS * KILN_FRAGMENTS_N>::
             multiply_and_make(arguments, left, right, sums, left_stage, right_stage, packs);
     else
         kiln_multiply_fragments(left, right, sums);

@@ -18,8 +18,16 @@ KILN_DEVICE float kiln_decode_bf16(kiln_storage_bf16 x)
     return kiln_from_bits_f32((unsigned)x << 16);
 }
 
+/* Processors with an instruction for it, which the compiler knows. */
+#if defined(__gfx950__) || defined(__gfx1250__) || defined(__gfx1251__)
+#define KILN_CONVERTS_TO_BF16
+#endif
+
 KILN_DEVICE unsigned kiln_round_bits_bf16(float x)
 {
+#if defined(KILN_CONVERTS_TO_BF16)
+    return (unsigned)__builtin_bit_cast(kiln_storage_bf16, (__bf16)x) << 16;
+#endif
     /* In the upper half. NaN is made quiet instead: rounding could carry it over to infinity. */
     const unsigned bits = kiln_bits_f32(x);
     const unsigned rounded = bits + 0x7fffu + (bits >> 16 & 1u);
@@ -53,12 +61,16 @@ KILN_DEVICE double kiln_round_bf16_f64(double x)
 }
 
 /*
- * Two at once, the first one in the lower half of a word, for what is an operand of a matrix instruction only: on AMD GPUs a value
+ * Two at once, the first one in the lower half of a word, for operands of matrix instructions only. On AMD GPUs without an instruction for it a value
  * half-way between two goes to the larger one, and a NaN whose bits are all ones is lost.
  */
 KILN_DEVICE unsigned kiln_encode_pair_bf16(float first, float second)
 {
-#if defined(__AMDGCN__)
+#if defined(KILN_CONVERTS_TO_BF16)
+    typedef float floats __attribute__((ext_vector_type(2)));
+    typedef __bf16 halves __attribute__((ext_vector_type(2)));
+    return __builtin_bit_cast(unsigned, __builtin_convertvector((floats){first, second}, halves));
+#elif defined(__AMDGCN__)
     return __builtin_amdgcn_perm(kiln_bits_f32(second) + 0x8000u, kiln_bits_f32(first) + 0x8000u,
                                  0x07060302u);
 #elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800

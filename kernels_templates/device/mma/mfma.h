@@ -1,7 +1,7 @@
 /*
  * MFMA of CDNA: a wave of 64 multiplies KILN_MMA_SIDE rows of each operand. Lane l holds row
  * l % SIDE of either operand and, of k, the pack number l / SIDE; the sums in a lane are runs of
- * four columns of one row, since the right operand goes first.
+ * four columns of one row, since the right operand goes first. Several instructions share a pack, or one takes several packs.
  *
  * The prelude defines KILN_MMA_SIDE, KILN_MMA_CALL(a, b, sums), kiln_mma_operand (what one
  * instruction takes of a lane) and kiln_mma_sums (a vector).
@@ -11,7 +11,11 @@
 
 #define KILN_MMA_M      KILN_MMA_SIDE
 #define KILN_MMA_N      KILN_MMA_SIDE
-#define KILN_MMA_GROUPS (64 / KILN_MMA_SIDE)
+/* Packs of k in a lane's fragment, lanes with different k, and packs of them all. */
+#define KILN_MMA_PACKS                                                                             \
+    (sizeof(kiln_mma_operand) <= sizeof(kiln_pack) ? 1 : (int)(sizeof(kiln_mma_operand) / sizeof(kiln_pack)))
+#define KILN_MMA_LANES  (64 / KILN_MMA_SIDE)
+#define KILN_MMA_GROUPS (KILN_MMA_LANES * KILN_MMA_PACKS)
 #define KILN_MMA_SLOTS  (KILN_MMA_SIDE * KILN_MMA_SIDE / 64)
 #ifndef KILN_MMA_RUN
 #define KILN_MMA_RUN 4
@@ -22,20 +26,24 @@
 
 /* Vector instructions of the same wave are issued while the matrix unit is busy. */
 #define KILN_MMA_OVERLAPS 1
-/* Instructions for a pack of k. */
-#define KILN_MMA_CALLS    ((int)(sizeof(kiln_pack) / sizeof(kiln_mma_operand)))
+/* Instructions for a fragment. */
+#define KILN_MMA_CALLS    ((int)(sizeof(kiln_fragment) / sizeof(kiln_mma_operand)))
 
 struct kiln_fragment {
-    kiln_pack words;
+    kiln_pack words[KILN_MMA_PACKS];
 };
 
 KILN_DEVICE void kiln_load_left(kiln_fragment &fragment, const kiln_pack *tile, unsigned row,
                                 unsigned step, unsigned shape)
 {
     const unsigned lane = kiln_lane();
-    const unsigned pack = step * KILN_MMA_GROUPS;
-    fragment.words = (tile + kiln_lane_place(row, lane % KILN_MMA_SIDE, pack, lane / KILN_MMA_SIDE,
-                                             shape))[kiln_lane_offset(row, pack, shape)];
+    KILN_UNROLL
+    for (unsigned i = 0; i < KILN_MMA_PACKS; i++) {
+        const unsigned pack = step * KILN_MMA_GROUPS + i * KILN_MMA_LANES;
+        fragment.words[i] =
+            (tile + kiln_lane_place(row, lane % KILN_MMA_SIDE, pack, lane / KILN_MMA_SIDE,
+                                    shape))[kiln_lane_offset(row, pack, shape)];
+    }
 }
 
 #define kiln_load_right kiln_load_left
@@ -52,31 +60,33 @@ KILN_DEVICE unsigned kiln_start_left(unsigned row, unsigned shape)
 KILN_DEVICE void kiln_load_left_from(kiln_fragment &fragment, const kiln_pack *tile, unsigned start,
                                      unsigned more_rows, unsigned step, unsigned shape)
 {
-    fragment.words = tile[kiln_pack_place_beyond(start, more_rows, step * KILN_MMA_GROUPS, shape)];
+    KILN_UNROLL
+    for (unsigned i = 0; i < KILN_MMA_PACKS; i++)
+        fragment.words[i] = tile[kiln_pack_place_beyond(
+            start, more_rows, step * KILN_MMA_GROUPS + i * KILN_MMA_LANES, shape)];
 }
 
 #define kiln_start_right     kiln_start_left
 #define kiln_load_right_from kiln_load_left_from
 
 /* A lane's part of a fragment that is loaded from memory by itself. */
-#define KILN_LANE_PACKS  1
+#define KILN_LANE_PACKS  KILN_MMA_PACKS
 #define KILN_LANE_GROUPS KILN_MMA_GROUPS
 #define kiln_lane_row_of_left(i)       (kiln_lane() % KILN_MMA_SIDE)
 #define kiln_lane_row_of_right(i)      (kiln_lane() % KILN_MMA_SIDE)
-#define kiln_lane_pack(i)              (kiln_lane() / KILN_MMA_SIDE)
-#define kiln_set_pack(fragment, i, to) (fragment).words = (to)
+#define kiln_lane_pack(i)              ((i) * KILN_MMA_LANES + kiln_lane() / KILN_MMA_SIDE)
+#define kiln_set_pack(fragment, i, to) (fragment).words[i] = (to)
 typedef kiln_fragment kiln_lane_fragment;
 
 /* A pack feeds several instructions: any order of k will do that both operands have. */
 KILN_DEVICE void kiln_multiply_add(kiln_mma_sums &sums, const kiln_fragment &left,
                                    const kiln_fragment &right)
 {
-    enum { CALLS = sizeof(kiln_pack) / sizeof(kiln_mma_operand) };
-    kiln_mma_operand a[CALLS], b[CALLS];
+    kiln_mma_operand a[KILN_MMA_CALLS], b[KILN_MMA_CALLS];
     __builtin_memcpy(a, &right, sizeof a);
     __builtin_memcpy(b, &left, sizeof b);
     KILN_UNROLL
-    for (int i = 0; i < CALLS; i++)
+    for (int i = 0; i < KILN_MMA_CALLS; i++)
         sums = KILN_MMA_CALL(a[i], b[i], sums);
 }
 
@@ -111,11 +121,11 @@ KILN_DEVICE unsigned kiln_sum_column(unsigned slot)
 /* Where the row of the right operand lies in its tile whose sums are that column. */
 KILN_DEVICE unsigned kiln_chain_place(unsigned column)
 {
-    const unsigned group = column / KILN_CHAIN_RUN % KILN_MMA_GROUPS;
-    const unsigned nth = column / (KILN_CHAIN_RUN * KILN_MMA_GROUPS) * KILN_CHAIN_RUN + column % KILN_CHAIN_RUN;
+    const unsigned group = column / KILN_CHAIN_RUN % KILN_MMA_LANES;
+    const unsigned nth = column / (KILN_CHAIN_RUN * KILN_MMA_LANES) * KILN_CHAIN_RUN + column % KILN_CHAIN_RUN;
     const unsigned slot = nth % KILN_MMA_SLOTS;
     return nth / KILN_MMA_SLOTS * KILN_MMA_SIDE +
-           slot / KILN_CHAIN_TOGETHER * (KILN_CHAIN_TOGETHER * KILN_MMA_GROUPS) +
+           slot / KILN_CHAIN_TOGETHER * (KILN_CHAIN_TOGETHER * KILN_MMA_LANES) +
            group * KILN_CHAIN_TOGETHER + slot % KILN_CHAIN_TOGETHER;
 }
 
@@ -127,7 +137,7 @@ KILN_DEVICE unsigned kiln_chain_row(unsigned)
 
 KILN_DEVICE unsigned kiln_chain_column(unsigned run)
 {
-    return (run * KILN_MMA_GROUPS + kiln_lane() / KILN_MMA_SIDE) * KILN_CHAIN_RUN;
+    return (run * KILN_MMA_LANES + kiln_lane() / KILN_MMA_SIDE) * KILN_CHAIN_RUN;
 }
 
 /* Sums are numbered by fragments along the columns, then by slots. */
@@ -138,7 +148,7 @@ KILN_DEVICE unsigned kiln_chain_column(unsigned run)
 KILN_DEVICE void kiln_chain_set(kiln_fragment *left, unsigned, unsigned run,
                                 const kiln_element (&elements)[KILN_CHAIN_RUN])
 {
-    __builtin_memcpy(&left[run].words, elements, sizeof elements);
+    __builtin_memcpy(&left[run / KILN_MMA_PACKS].words[run % KILN_MMA_PACKS], elements, sizeof elements);
 }
 
 #endif

@@ -4,7 +4,7 @@
  *
  * gfx11: a lane holds all 16 k of row l % 16, the upper half of the wave the same as the lower one;
  * its sums are every second column. gfx12: the halves of the wave hold a half of k each; sums are
- * eight neighbours.
+ * eight neighbours. gfx125x is the same with two packs of k in a lane instead of one.
  *
  * The prelude defines KILN_MMA_CALL(a, b, sums), kiln_mma_operand, kiln_mma_sums and
  * KILN_MMA_IS_REPLICATED (gfx11).
@@ -17,13 +17,15 @@
 #define KILN_MMA_SLOTS 8
 #if KILN_MMA_IS_REPLICATED
 #define KILN_MMA_PACKS  ((int)(sizeof(kiln_mma_operand) / sizeof(kiln_pack)))
-#define KILN_MMA_GROUPS KILN_MMA_PACKS
+#define KILN_MMA_LANES  1 /* with different k */
 #define KILN_MMA_RUN    1
 #else
-#define KILN_MMA_PACKS  1
-#define KILN_MMA_GROUPS 2
+#define KILN_MMA_PACKS                                                                             \
+    (sizeof(kiln_mma_operand) <= sizeof(kiln_pack) ? 1 : (int)(sizeof(kiln_mma_operand) / sizeof(kiln_pack)))
+#define KILN_MMA_LANES  2
 #define KILN_MMA_RUN    8
 #endif
+#define KILN_MMA_GROUPS (KILN_MMA_LANES * KILN_MMA_PACKS) /* packs of k */
 #define KILN_MMA_STEPS KILN_UNROLL
 /* Of attention's values so many fragments are read at once, ahead of those that are multiplied: compilers would read all that
  * is left of a tile, into more registers than there are, or one at a time, and wait for each. */
@@ -45,8 +47,12 @@ KILN_DEVICE void kiln_load_left_of(unsigned lane, kiln_fragment &fragment, const
             (tile + kiln_lane_place(row, lane % 16, step * KILN_MMA_PACKS + i, 0,
                                     shape))[kiln_lane_offset(row, step * KILN_MMA_PACKS + i, shape)];
 #else
-    fragment.words[0] = (tile + kiln_lane_place(row, lane % 16, step * 2, lane / 16,
-                                                shape))[kiln_lane_offset(row, step * 2, shape)];
+    KILN_UNROLL
+    for (unsigned i = 0; i < KILN_MMA_PACKS; i++) {
+        const unsigned pack = step * KILN_MMA_GROUPS + i * KILN_MMA_LANES;
+        fragment.words[i] = (tile + kiln_lane_place(row, lane % 16, pack, lane / 16,
+                                                    shape))[kiln_lane_offset(row, pack, shape)];
+    }
 #endif
 }
 
@@ -70,7 +76,8 @@ KILN_DEVICE void kiln_load_left_from(kiln_fragment &fragment, const kiln_pack *t
     KILN_UNROLL
     for (unsigned i = 0; i < KILN_MMA_PACKS; i++)
         fragment.words[i] =
-            tile[kiln_pack_place_beyond(start, more_rows, step * KILN_MMA_GROUPS + i, shape)];
+            tile[kiln_pack_place_beyond(start, more_rows,
+                                        step * KILN_MMA_GROUPS + i * KILN_MMA_LANES, shape)];
 }
 
 #define kiln_start_right     kiln_start_left
@@ -84,7 +91,7 @@ KILN_DEVICE void kiln_load_left_from(kiln_fragment &fragment, const kiln_pack *t
 #if KILN_MMA_IS_REPLICATED
 #define kiln_lane_pack(i) (i)
 #else
-#define kiln_lane_pack(i) (kiln_lane() / 16)
+#define kiln_lane_pack(i) ((i) * KILN_MMA_LANES + kiln_lane() / 16)
 #endif
 #define kiln_set_pack(fragment, i, to) (fragment).words[i] = (to)
 typedef kiln_fragment kiln_lane_fragment;
@@ -176,7 +183,7 @@ KILN_DEVICE unsigned kiln_chain_column(unsigned run)
 KILN_DEVICE void kiln_chain_set(kiln_fragment *left, unsigned, unsigned run,
                                 const kiln_element (&elements)[KILN_CHAIN_RUN])
 {
-    __builtin_memcpy(&left[run].words, elements, sizeof elements);
+    __builtin_memcpy(&left[run / KILN_MMA_PACKS].words[run % KILN_MMA_PACKS], elements, sizeof elements);
 }
 #endif
 

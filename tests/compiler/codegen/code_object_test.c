@@ -101,7 +101,8 @@ static void compile_and_expect(const char *source, uint32_t lds_bytes, const cha
     kiln_codegen_unref(codegen);
 }
 
-static const char *const gpu_targets[] = {"gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201"};
+static const char *const gpu_targets[] = {"gfx90a",  "gfx942",  "gfx1030", "gfx1100",
+                                          "gfx1201", "gfx1250", "gfx950"};
 
 /* An array in private memory. */
 Test(code_object, scratch_is_told)

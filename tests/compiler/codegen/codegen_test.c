@@ -46,8 +46,8 @@ static struct kiln_code_object compile(struct kiln_codegen *codegen,
     return object;
 }
 
-static const char *const targets[] = {"gfx90a", "gfx1010", "gfx1030",
-                                      "gfx942", "gfx1100", "gfx1201"};
+static const char *const targets[] = {"gfx90a",  "gfx1010", "gfx1030", "gfx942",
+                                      "gfx1100", "gfx1201", "gfx950",  "gfx1250"};
 
 ParameterizedTestParameters(codegen, compiles_for)
 {

@@ -67,6 +67,7 @@ Test(target, features_that_devices_report)
         {"gfx1013", "xnack"},
         {"gfx1030", ""},
         {"gfx1201", ""},
+        {"gfx1250", "sramecc, xnack"},
         {"sm_90", ""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -82,9 +83,10 @@ Test(target, elf_flags)
         const char *name;
         uint32_t flags;
     } cases[] = {
-        {"gfx900", 0x12c}, {"gfx90a", 0x53f},  {"gfx90a:sramecc+:xnack-", 0x53f},
-        {"gfx942", 0x54c}, {"gfx1010", 0x133}, {"gfx1030", 0x36},
-        {"gfx1201", 0x4e}, {"host", 0},
+        {"gfx900", 0x12c},  {"gfx90a", 0x53f},  {"gfx90a:sramecc+:xnack-", 0x53f},
+        {"gfx942", 0x54c},  {"gfx1010", 0x133}, {"gfx1030", 0x36},
+        {"gfx1201", 0x4e},  {"gfx950", 0x54f},  {"gfx1250", 0x549},
+        {"gfx1251", 0x55a}, {"host", 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct kiln_target target = parse(cases[i].name);

@@ -37,9 +37,8 @@ static struct core find_core(const struct kiln_attention_schedule *attention,
     core.sums = core.rows_m * core.rows_n / target->wave_size;
     if (mma == NULL)
         return core;
-    bool is_replicated = mma->layout == KILN_MMA_LAYOUT_WMMA_REPLICATED;
     core.k_groups = mma->k_groups;
-    core.fragment = (is_replicated ? mma->k_groups : 1) * PACK_REGISTERS;
+    core.fragment = kiln_mma_packs(mma) * PACK_REGISTERS;
     core.reads_ahead = true;
     core.values_ahead = mma->layout == KILN_MMA_LAYOUT_MFMA ? 0 : WMMA_VALUES_AHEAD;
     return core;

@@ -41,14 +41,7 @@ uint32_t kiln_lane_packs(const struct kiln_contraction_schedule *contraction)
     const struct kiln_mma *mma = contraction->tile.mma;
     if (mma == NULL)
         return KILN_SCALAR_BLOCK;
-    switch (mma->layout) {
-    case KILN_MMA_LAYOUT_WMMA_REPLICATED:
-        return mma->k_groups;
-    case KILN_MMA_LAYOUT_MMA_SYNC:
-        return 2;
-    default:
-        return 1;
-    }
+    return mma->layout == KILN_MMA_LAYOUT_MMA_SYNC ? 2 : kiln_mma_packs(mma);
 }
 
 /* Packs along k of all lanes: KILN_LANE_GROUPS of device/mma/. */

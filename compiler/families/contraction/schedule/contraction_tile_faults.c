@@ -59,7 +59,7 @@ static const char *find_staged_fault(const struct kiln_contraction_schedule *con
 static const char *find_pingpong_fault(const struct kiln_target *target,
                                        const struct kiln_contraction_schedule *contraction)
 {
-    enum { WAVES = 8, STEPS = 4, WIDEST_BYTES = 2 };
+    enum { WAVES = 8, QUARTERS = 4, WIDEST_BYTES = 2 };
     const struct kiln_tile *tile = &contraction->tile;
     const char *fault = find_staged_fault(contraction);
     if (fault != NULL)
@@ -67,9 +67,14 @@ static const char *find_pingpong_fault(const struct kiln_target *target,
     if (!has_pingpong(target) || kiln_dtype_info(contraction->staged)->bytes > WIDEST_BYTES)
         return "the ping-pong schedule is for types of 16 bits and less on gfx90a, gfx942 and "
                "gfx950";
-    if (tile->mma == NULL || tile->waves_m * tile->waves_n != WAVES || tile->waves_k != 1 ||
-        tile->k / kiln_pack_elements(contraction) != STEPS * tile->mma->k_groups)
-        return "the ping-pong schedule has 8 waves and four steps of k";
+    if (tile->mma == NULL || tile->waves_m * tile->waves_n != WAVES || tile->waves_k != 1)
+        return "the ping-pong schedule has 8 waves";
+    /* With two steps, half of a wave's rows in a step is a quarter of its products. */
+    uint32_t steps = tile->k / kiln_pack_elements(contraction) / tile->mma->k_groups;
+    if (steps != QUARTERS &&
+        (steps != QUARTERS / 2 || tile->m / tile->waves_m / tile->mma->rows_m % 2 != 0))
+        return "the ping-pong schedule has four steps of k, or two and an even number of "
+               "fragments along the rows";
     if (contraction->problem.k < tile->k)
         return "the ping-pong schedule needs a k of a tile at least";
     return NULL;

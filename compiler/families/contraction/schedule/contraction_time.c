@@ -8,6 +8,8 @@
 #define NOT_HIDDEN       0.1
 #define SMALL_NOT_HIDDEN 0.3 /* of work-items that wait for themselves */
 #define MEMORY_SHARE     0.8 /* of the peak that a vendor publishes: what copies reach */
+/* Local memory of a compute unit, of which a work-group of some targets may have a part only. */
+#define LEAST_UNIT_LDS_BYTES (64 * 1024.0)
 /* Tiles on their way where waves share the k of a tile, and elsewhere: device/contraction/staged.h.
  */
 #define TILES_AHEAD        1
@@ -94,9 +96,10 @@ double kiln_model_contraction_time(const struct kiln_tile_problem *problem,
     /* The busiest compute unit: what it takes, and what it has on its way meanwhile. */
     uint32_t waves =
         contraction->tile.waves_m * contraction->tile.waves_n * contraction->tile.waves_k;
+    double unit_lds_bytes = fmax(LEAST_UNIT_LDS_BYTES, target->lds_bytes);
     double together =
         fmin(16.0 / waves,
-             64 * 1024.0 / kiln_contraction_lds_bytes(contraction, target, problem->sum_bytes));
+             unit_lds_bytes / kiln_contraction_lds_bytes(contraction, target, problem->sum_bytes));
     double turns = (double)(uint64_t)((groups + units - 1) / units);
     double resident = fmin(together < 1 ? 1 : (double)(uint64_t)together, turns);
     bool is_streamed = contraction->pipeline.kind == KILN_PIPELINE_STREAMED;

@@ -46,3 +46,18 @@ const struct kiln_mma *kiln_mma_find(const struct kiln_target *target, enum kiln
     }
     return NULL;
 }
+
+uint32_t kiln_mma_packs(const struct kiln_mma *mma)
+{
+    enum { MFMA_LANES = 64, WMMA_HALVES = 2 };
+    switch (mma->layout) {
+    case KILN_MMA_LAYOUT_MFMA:
+        return mma->k_groups * mma->rows_m / MFMA_LANES;
+    case KILN_MMA_LAYOUT_WMMA_REPLICATED:
+        return mma->k_groups;
+    case KILN_MMA_LAYOUT_WMMA:
+        return mma->k_groups / WMMA_HALVES;
+    default:
+        return 1;
+    }
+}

@@ -34,4 +34,7 @@ struct kiln_mma {
 const struct kiln_mma *kiln_mma_find(const struct kiln_target *target, enum kiln_dtype operand,
                                      uint32_t most_rows);
 
+/* Packs of k, 16 bytes each, in a lane's fragment: KILN_MMA_PACKS of device/mma/. */
+uint32_t kiln_mma_packs(const struct kiln_mma *mma);
+
 #endif

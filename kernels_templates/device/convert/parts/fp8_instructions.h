@@ -1,5 +1,5 @@
 /*
- * Floats to fp8 by an instruction, where the target has one for the type: OCP types on CDNA4, RDNA4 and NVIDIA since Ada, FNUZ types
+ * Floats to fp8 by an instruction, where the target has one for the type: OCP types on CDNA4, RDNA4, gfx125x and NVIDIA since Ada, FNUZ types
  * on CDNA3. There an OCP code is the FNUZ code of half the number, except for the sign of zero and NaN: the exponents' biases differ
  * by one.
  *
@@ -11,7 +11,7 @@
 #if defined(__gfx940__) || defined(__gfx941__) || defined(__gfx942__)
 #define KILN_CONVERTS_TO_FP8
 #define KILN_FP8_IS_FNUZ 1
-#elif defined(__gfx950__) || defined(__gfx1200__) || defined(__gfx1201__)
+#elif defined(__gfx950__) || defined(__gfx1200__) || defined(__gfx1201__) || defined(__gfx1250__) || defined(__gfx1251__)
 #define KILN_CONVERTS_TO_FP8
 #define KILN_FP8_IS_FNUZ 0
 #elif defined(__CUDACC__) && __CUDA_ARCH__ >= 890
