@@ -283,70 +283,6 @@ static const char *input_form(const struct kiln_emission *emission,
 
 /* ---- tables of codes ---- */
 
-enum parity { PARITY_NONE, PARITY_CONSTANT, PARITY_ODD };
-
-/* How a value depends on the elements of one access: not at all, as an odd function, or otherwise.
- */
-static enum parity parity_of(const struct kiln_op *op, const enum parity *parities)
-{
-    uint32_t arity = kiln_opcode_info(op->opcode)->arity;
-    bool is_constant = true;
-    for (uint32_t k = 0; k < arity; k++)
-        is_constant &= parities[op->operands[k]] == PARITY_CONSTANT;
-    if (is_constant)
-        return PARITY_CONSTANT;
-    enum parity first = parities[op->operands[0]];
-    switch (op->opcode) {
-    case KILN_OP_COPY:
-    case KILN_OP_NEG:
-    case KILN_OP_BROADCAST:
-        return first;
-    case KILN_OP_ROUND: /* to nearest even */
-        return op->dtype == KILN_DTYPE_F16 || op->dtype == KILN_DTYPE_BF16 ? first : PARITY_NONE;
-    case KILN_OP_MUL: {
-        enum parity second = parities[op->operands[1]];
-        return (first == PARITY_ODD && second == PARITY_CONSTANT) ||
-                       (first == PARITY_CONSTANT && second == PARITY_ODD)
-                   ? PARITY_ODD
-                   : PARITY_NONE;
-    }
-    case KILN_OP_DIV:
-        return first == PARITY_ODD && parities[op->operands[1]] == PARITY_CONSTANT ? PARITY_ODD
-                                                                                   : PARITY_NONE;
-    default:
-        return PARITY_NONE;
-    }
-}
-
-/* True if an operand is an odd function of the elements of an access. False if memory is out. */
-static bool is_odd(const struct kiln_emission *emission, enum kiln_place place, uint32_t access)
-{
-    const struct kiln_fusion_group *group = emission->group;
-    const struct kiln_ir *ir = emission->ir;
-    enum parity *parities = kiln_arena_calloc(ir->arena, ir->op_count, sizeof *parities);
-    if (parities == NULL)
-        return false;
-    bool *is_loaded = kiln_arena_calloc(ir->arena, ir->op_count, sizeof *is_loaded);
-    if (is_loaded == NULL)
-        return false;
-    for (uint32_t i = 0; i < group->load_count; i++) {
-        uint32_t value = group->accesses[i].value;
-        if (!kiln_is_loaded_in(emission, i, place))
-            continue;
-        is_loaded[value] = true;
-        parities[value] = i == access ? PARITY_ODD : PARITY_CONSTANT;
-    }
-    for (uint32_t i = 0; i < group->op_count; i++) {
-        const struct kiln_op *op = &ir->ops[group->ops[i]];
-        if ((group->places[i] >> place & 1) == 0 || is_loaded[group->ops[i]])
-            continue;
-        parities[group->ops[i]] = op->opcode == KILN_OP_CONSTANT           ? PARITY_CONSTANT
-                                  : kiln_opcode_is_elementwise(op->opcode) ? parity_of(op, parities)
-                                                                           : PARITY_NONE;
-    }
-    return parities[kiln_group_operand(group, place)] == PARITY_ODD;
-}
-
 /*
  * The access of FP4 codes whose elements a lane looks up in a table (code_table.h); KILN_NONE if
  * there is none. All other loads of the operand are the same for the elements that the lane loads
@@ -371,7 +307,7 @@ static uint32_t access_of_table(const struct kiln_emission *emission,
         else if (kiln_varies_along_k(emission, i) && !shares_element(emission, side, i))
             return KILN_NONE;
     }
-    return codes != KILN_NONE && is_odd(emission, place, codes) ? codes : KILN_NONE;
+    return codes != KILN_NONE && kiln_is_operand_odd(emission, place, codes) ? codes : KILN_NONE;
 }
 
 /* True if an odd function of codes keeps their signs: only E8M0, which has none, multiplies them.

@@ -37,6 +37,10 @@ bool kiln_is_loaded_in(const struct kiln_emission *emission, uint32_t access,
 bool kiln_is_loaded_for(const struct kiln_emission *emission,
                         const struct kiln_contraction_side *side, uint32_t access);
 
+/* True if an operand is an odd function of the elements of an access. False if memory is out. */
+bool kiln_is_operand_odd(const struct kiln_emission *emission, enum kiln_place place,
+                         uint32_t access);
+
 /* The number of pieces of work, if work-groups take several: device/turns.h. */
 void kiln_visit_chunks(struct kiln_integer_walk *walk);
 /* Sizes of the batches, and how many of them share a left and a right operand; strides of all
