@@ -426,10 +426,11 @@ static void choose_layout(struct kiln_reduction_problem *problem, struct kiln_sc
     }
 }
 
-/* A tail of elements is a walk of its own; one more vector costs less. Not on CUDA in two cases. In
- * short rows most vectors are ends of what lanes store together, which are stored in pieces
- * (device/unaligned.h), and this adds two. Moments with a count for each lane take registers. On an
- * H100 softmax of 17 and 127 halves takes 1.4 and 1.1 times as long, layer norm 1.2 to 1.5 times.
+/* A tail of elements is a walk of its own; one more vector costs less. There are two
+ * exceptions on CUDA. In short rows most vectors are ends of what lanes store together, which are
+ * stored in pieces (device/unaligned.h), and this adds two. Moments with a count for each lane take
+ * registers. On an H100 softmax of 17 and 127 halves would take 1.4 and 1.1 times as long, layer
+ * norm 1.2 to 1.5 times.
  */
 static bool may_move_back(const struct kiln_reduction_problem *problem,
                           const struct kiln_schedule *schedule)
