@@ -109,9 +109,9 @@ struct kiln_walk {
      * dense. A tile is tile_elems x tile_elems. */
     uint32_t tile_axis, tile_elems;
     uint32_t vector_elems;
-    /* Elements that the last vector of a reduced line shares with the one before it: it is moved
-     * back to where it is whole. 0: none is; elements of an incomplete vector, if there are any,
-     * are done one by one. */
+    /* Elements that the last vector of a reduced line shares with the one before it, because it is
+     * moved back to where it is whole. 0: it stays, and the elements of an incomplete vector are
+     * done one by one. */
     uint32_t moved_elems;
     /* Arguments if the options ask for it, and in a kernel that combines: what it combines may come
      * from one whose sizes are arguments, too. The choices above are the same for most sizes then.

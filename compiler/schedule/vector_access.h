@@ -62,8 +62,8 @@ bool kiln_vector_is_possible(const struct kiln_schedule *schedule,
 bool kiln_vector_is_aligned(const struct kiln_graph *graph, const struct kiln_target *target,
                             const struct kiln_schedule *schedule,
                             const struct kiln_fusion_group *group, uint32_t access, uint32_t axis);
-/* Makes an access VECTOR along a collapsed axis, and sets the alignment of its pointer. That is an
- * element's if vectors may start anywhere, otherwise a vector's. */
+/* Makes an access VECTOR along a collapsed axis, and sets the alignment of its pointer: a vector's,
+ * or an element's if vectors may start anywhere. */
 void kiln_set_vector_access(const struct kiln_graph *graph, const struct kiln_target *target,
                             struct kiln_schedule *schedule, const struct kiln_fusion_group *group,
                             uint32_t access, uint32_t axis);

@@ -44,7 +44,7 @@ unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift)
     return (unsigned)(((unsigned long long)high << 32 | low) >> (shift & 31));
 }
 
-/* Of a lane that takes no part it is anything. */
+/* A lane that takes no part gives an arbitrary value. */
 template <class T> T __shfl_down_sync(unsigned lanes, T value, unsigned distance)
 {
     const unsigned from = lane_now + distance;
