@@ -26,7 +26,7 @@
 #define KILN_BLOCK                   (KILN_WAVES_M * KILN_WAVES_N * KILN_WAVE_SIZE)
 #define KILN_TILE_M                  64
 #define KILN_TILE_N                  64
-#ifdef KILN_DEFAULT_HAS_WGMMA
+#if defined(KILN_DEFAULT_HAS_WGMMA) || defined(KILN_DEFAULT_IS_DEEP) /* a test of pingpong.h */
 #define KILN_TILE_K                  64
 #define KILN_ROW_PACKS               8
 #else

@@ -90,6 +90,7 @@ source_of() {
     */inside_runs.h) echo '#define KILN_LEFT_ACCESSES(use) use(left, 0, f16, RUN)' ;;
     */inside_walk.h) echo '#define KILN_LEFT_ACCESSES(use) use(left, 0, f16, WALKED)' ;;
     */specialized.h | */wgmma.h) echo '#define KILN_DEFAULT_HAS_WGMMA' ;;
+    */pingpong.h) echo '#define KILN_DEFAULT_IS_DEEP' ;;
     */fold.h) echo '#define KILN_FOLDED_AXES 1u' ;;
     device/tile.h) echo '#undef KILN_WAVE_SIZE' ;;
     esac

@@ -32,6 +32,22 @@ struct alignas(16) kiln_pack {
 #define KILN_ARE_LINES_PERMUTED(shape)                                                             \
     ((shape) / 65536u == 3 && 8 % KILN_SHAPE_PACKS(shape) == 0)
 
+/*
+ * gfx950 reads from 64 banks. Of 32 rows the lanes 0 to 3, 12 to 15 and 20 to 27 read together (HipKittens' measurement), which are
+ * twice eight rows that differ in their lowest three bits. So bit 3 of a row is in the order too: it exchanges halves of 256 bytes,
+ * in long rows those of the row, of short ones a row and its neighbour.
+ */
+#ifndef KILN_HAS_64_BANKS
+#if defined(__gfx950__)
+#define KILN_HAS_64_BANKS 1
+#else
+#define KILN_HAS_64_BANKS 0
+#endif
+#endif
+#define KILN_ARE_HALVES_EXCHANGED(shape)                                                           \
+    (KILN_HAS_64_BANKS && ((shape) == 8 || ((shape) / 65536u == 0 && KILN_SHAPE_PACKS(shape) % 16 == 0)))
+#define KILN_ARE_NEIGHBOURS_EXCHANGED(shape) (KILN_HAS_64_BANKS && (shape) == 8)
+
 /* What a pack's number within its row changes in its place. */
 KILN_DEVICE unsigned kiln_pack_bits(unsigned pack, unsigned shape)
 {
@@ -50,6 +66,8 @@ KILN_DEVICE unsigned kiln_pack_order(unsigned row, unsigned shape)
     const unsigned mask = permuted - 1;
     if (KILN_HAS_WGMMA_ORDER)
         return low & mask;
+    if (KILN_ARE_HALVES_EXCHANGED(shape))
+        return row & 15;
     if (KILN_ARE_LINES_PERMUTED(shape)) {
         const unsigned line = row % 32 / rows_per_line;
         return (line ^ line >> 3) & 7;
@@ -61,7 +79,7 @@ KILN_DEVICE unsigned kiln_pack_place(unsigned row, unsigned pack, unsigned shape
 {
     if (KILN_ARE_LINES_SHARED(shape))
         return row * 4 ^ kiln_pack_bits(pack, shape) ^ kiln_pack_order(row, shape);
-    if (KILN_ARE_LINES_PERMUTED(shape))
+    if (KILN_ARE_LINES_PERMUTED(shape) || KILN_ARE_NEIGHBOURS_EXCHANGED(shape))
         return (row * KILN_SHAPE_PACKS(shape) + pack) ^ kiln_pack_order(row, shape);
     return row * KILN_SHAPE_PACKS(shape) + (pack ^ kiln_pack_order(row, shape));
 }
@@ -90,13 +108,14 @@ KILN_DEVICE kiln_pack kiln_pack_of(const kiln_element (&elements)[KILN_PACK_ELEM
  * Where shapes cross by 7 the first one is all of it.
  */
 #define KILN_IS_PLACE_SPLIT(shape) ((shape) / 65536u != 7)
+#define KILN_ORDER_BITS(shape)     (KILN_ARE_HALVES_EXCHANGED(shape) ? 15 : 7)
 KILN_DEVICE unsigned kiln_lane_place(unsigned row, unsigned lane_row, unsigned pack,
                                      unsigned lane_pack, unsigned shape)
 {
     if (!KILN_IS_PLACE_SPLIT(shape))
         return kiln_pack_place(row + lane_row, pack + lane_pack, shape);
-    const unsigned permuting = (pack ^ kiln_pack_order(row, shape)) & 7;
-    if (KILN_ARE_LINES_PERMUTED(shape))
+    const unsigned permuting = (pack ^ kiln_pack_order(row, shape)) & KILN_ORDER_BITS(shape);
+    if (KILN_ARE_LINES_PERMUTED(shape) || KILN_ARE_NEIGHBOURS_EXCHANGED(shape))
         return (lane_row * KILN_SHAPE_PACKS(shape) + lane_pack) ^
                kiln_pack_order(lane_row, shape) ^ permuting;
     return lane_row * KILN_SHAPE_PACKS(shape) +
@@ -105,7 +124,9 @@ KILN_DEVICE unsigned kiln_lane_place(unsigned row, unsigned lane_row, unsigned p
 
 KILN_DEVICE unsigned kiln_lane_offset(unsigned row, unsigned pack, unsigned shape)
 {
-    return KILN_IS_PLACE_SPLIT(shape) ? row * KILN_SHAPE_PACKS(shape) + (pack & ~7u) : 0;
+    return KILN_IS_PLACE_SPLIT(shape)
+               ? row * KILN_SHAPE_PACKS(shape) + (pack & ~(unsigned)KILN_ORDER_BITS(shape))
+               : 0;
 }
 
 /* Whether multiples of a number of rows have no bit of an order in common with fewer rows than that. */
@@ -119,7 +140,9 @@ KILN_DEVICE unsigned kiln_pack_place_beyond(unsigned place, unsigned more_rows, 
                                             unsigned shape)
 {
     const unsigned more = more_rows * KILN_SHAPE_PACKS(shape);
-    const unsigned within = KILN_ARE_LINES_SHARED(shape) ? more & 4 : 0; /* the line */
+    const unsigned within = KILN_ARE_LINES_SHARED(shape)           ? more & 4 /* the line */
+                            : KILN_ARE_NEIGHBOURS_EXCHANGED(shape) ? more & 8
+                                                                   : 0;
     return (place ^
             (kiln_pack_bits(more_packs, shape) ^ kiln_pack_order(more_rows, shape) ^ within)) +
            (more - within);
