@@ -23,8 +23,8 @@ static int64_t block_count(const struct quantisation *quantisation)
     return (size - 1) / quantisation->attributes->block_size + 1;
 }
 
-/* The domain of X with the axis of blocks split if there are several blocks. For `of_scale` the
- * axis of a block's elements has size 1. */
+/* The domain of X with the axis of blocks split if there are several blocks of several elements. For
+ * `of_scale` the axis of a block's elements has size 1. */
 static uint32_t blocks_domain(const struct quantisation *quantisation, bool of_scale)
 {
     const struct kiln_tensor *x = quantisation->x;
@@ -35,6 +35,8 @@ static uint32_t blocks_domain(const struct quantisation *quantisation, bool of_s
     uint32_t kept = 0; /* of the axes so far */
     uint32_t kept_of_x = kiln_ir_kept_axes(quantisation->ir, x);
     bool is_short = !of_scale && x->dims[attributes->axis] % block_size != 0;
+    if (block_size == 1)
+        return kiln_ir_tensor_domain(quantisation->ir, x);
     for (uint32_t i = 0; i < x->rank; i++) {
         uint32_t is_kept = kept_of_x >> (x->rank - 1 - i) & 1;
         if (i != attributes->axis) {
@@ -48,7 +50,7 @@ static uint32_t blocks_domain(const struct quantisation *quantisation, bool of_s
             dims[rank++] = block_count(quantisation);
             kept = kept << 1 | is_kept;
         }
-        if (rank != 0 || (!of_scale && block_size != 1)) {
+        if (rank != 0 || !of_scale) {
             dims[rank++] = of_scale ? 1 : block_size;
             kept = kept << 1 | (!of_scale && is_kept != 0);
         }

@@ -217,10 +217,14 @@ static bool has_vectors(const struct kiln_schedule_task *task, uint32_t access, 
 }
 
 /* Images vary along the last axis from element to element, or not at all; a tap knows no index
- * along it. */
+ * along it, and all results of a vector share the position that keys are compared with. */
 static bool can_read_spans(const struct kiln_schedule_task *task, uint32_t elements)
 {
     const struct kiln_fusion_group *group = task->group;
+    for (uint32_t i = 0; i < group->anchor_count; i++) {
+        if (task->ir->ops[group->anchors[i]].opcode == KILN_OP_REDUCE_SUM_AT)
+            return false;
+    }
     for (uint32_t i = 0; i < group->load_count; i++) {
         int64_t stride = is_of_image(group, i) ? image_stride(task, i, 0) : 0;
         if (group->accesses[i].kind != KILN_ARGUMENT_HOST_SCALAR &&

@@ -7,7 +7,7 @@
 
 static const struct {
     uint32_t rank;
-    int64_t x[4];
+    int64_t x[KILN_MAX_RANK];
     uint32_t axis;
     int64_t block_size;
     enum kiln_dtype x_type, y_type, scale_type;
@@ -29,6 +29,9 @@ static const struct {
     {2, {3, 64}, 1, 32, KILN_DTYPE_F32, KILN_DTYPE_F8E4M3, KILN_DTYPE_E8M0},
     {2, {3, 64}, 1, 32, KILN_DTYPE_BF16, KILN_DTYPE_F4E2M1, KILN_DTYPE_E8M0},
     {2, {8, 4}, 0, 4, KILN_DTYPE_F16, KILN_DTYPE_F6E2M3, KILN_DTYPE_F32},
+    /* Blocks of one element in a tensor that has no room for another axis. */
+    {8, {3, 1, 1, 5, 1, 1, 1, 1}, 3, 1, KILN_DTYPE_F32, KILN_DTYPE_F8E4M3, KILN_DTYPE_F32},
+    {8, {3, 1, 1, 5, 1, 1, 1, 1}, 4, 1, KILN_DTYPE_F32, KILN_DTYPE_I8, KILN_DTYPE_F16},
     {2, {8, 4}, 0, 4, KILN_DTYPE_F4E2M1, KILN_DTYPE_F6E3M2, KILN_DTYPE_F16},
 };
 
