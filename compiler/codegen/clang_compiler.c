@@ -1,5 +1,6 @@
 /*
- * clang 19 or newer with lld, as a program: serves AMDGPU targets that the comgr here lacks.
+ * clang 19 or newer with lld, as a program: serves AMDGPU targets that the comgr here lacks. Of
+ * several the oldest compiles, which is tested most, and the newest what that one does not know.
  *
  * One command line makes a linked code object from header-free HIP. --no-gpu-bundle-output drops
  * the offload bundle, -fuse-cuid=none a symbol that would have a random name, and code object
@@ -20,6 +21,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+extern const struct kiln_compiler_ops kiln_compiler_clang;
+extern const struct kiln_compiler_ops kiln_compiler_newest_clang;
 
 enum {
     OLDEST_VERSION = 19,
@@ -69,23 +73,22 @@ static char *find_linker(const char *clang)
     return found;
 }
 
-/* A clang that is new enough, with its linker; NULL, with errno, as kiln_library_find. */
-static char *find_clang(char **ret_linker)
+/* A clang that is new enough, with its linker; NULL, with errno, as kiln_library_find. By name the
+ * oldest version that will do, or the newest; then what is called clang, then ROCm's. */
+static char *find_clang(bool is_newest, char **ret_linker)
 {
     const char *configured = kiln_environment_text(KILN_ENVIRONMENT_KILN_CLANG);
     bool is_configured = configured != NULL && *configured != '\0';
-    /* Versions by name, newest first, then what is called clang, then ROCm's. */
-    int last = is_configured ? NEWEST_VERSION : OLDEST_VERSION - 2;
-    for (int version = NEWEST_VERSION; version >= last; version--) {
+    const int versions = NEWEST_VERSION - OLDEST_VERSION + 1;
+    for (int i = 0; i < (is_configured ? 1 : versions + 2); i++) {
         char name[32];
-        (void)snprintf(name, sizeof name, "clang-%d", version);
+        (void)snprintf(name, sizeof name, "clang-%d",
+                       is_newest ? NEWEST_VERSION - i : OLDEST_VERSION + i);
         const char *candidate = name;
         if (is_configured)
             candidate = configured;
-        else if (version == OLDEST_VERSION - 1)
-            candidate = "clang";
-        else if (version == OLDEST_VERSION - 2)
-            candidate = "/opt/rocm/llvm/bin/clang";
+        else if (i >= versions)
+            candidate = i == versions ? "clang" : "/opt/rocm/llvm/bin/clang";
         char *path = kiln_program_find(candidate);
         if (path == NULL)
             continue;
@@ -114,7 +117,7 @@ static const char *options_version(void)
 static enum kiln_status find(struct kiln_compiler *ret_compiler, struct kiln_error *error)
 {
     char *linker = NULL;
-    char *path = find_clang(&linker);
+    char *path = find_clang(false, &linker);
     if (path == NULL)
         return kiln_compiler_absent(error, "there is no clang %d or newer with lld here",
                                     OLDEST_VERSION);
@@ -124,14 +127,33 @@ static enum kiln_status find(struct kiln_compiler *ret_compiler, struct kiln_err
     return status;
 }
 
-/* The processors of one clang, asked once per process. */
-static struct {
-    pthread_mutex_t lock;
-    char *path;
-    char *processors; /* what --print-supported-cpus says */
-} supported = {.lock = PTHREAD_MUTEX_INITIALIZER};
+static enum kiln_status find_newest(struct kiln_compiler *ret_compiler, struct kiln_error *error)
+{
+    char *linker = NULL, *linker_of_oldest = NULL;
+    char *oldest = find_clang(false, &linker_of_oldest);
+    char *path = oldest != NULL ? find_clang(true, &linker) : NULL;
+    enum kiln_status status =
+        path == NULL || strcmp(path, oldest) == 0
+            ? kiln_compiler_absent(error, "there is no second, newer clang here")
+            : kiln_compiler_adopt(ret_compiler, path, linker, "clang " OPTIONS_VERSION, error);
+    if (status == KILN_NOT_FOUND)
+        free(path);
+    free(linker);
+    free(oldest);
+    free(linker_of_oldest);
+    return status;
+}
 
-static enum kiln_status ask_processors(const char *path, struct kiln_error *error)
+/* The processors of a clang, asked once per process: for each row of compilers.def. */
+struct processors {
+    char *path;
+    char *text; /* what --print-supported-cpus says */
+};
+static pthread_mutex_t supported_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct processors supported[2];
+
+static enum kiln_status ask_processors(const char *path, struct processors *ret_processors,
+                                       struct kiln_error *error)
 {
     const char *const arguments[] = {path,
                                      "--no-default-config",
@@ -158,10 +180,9 @@ static enum kiln_status ask_processors(const char *path, struct kiln_error *erro
         kiln_buffer_fini(&text);
         return kiln_error_set(error, KILN_UNSUPPORTED, "'%s' does not tell its processors", path);
     }
-    free(supported.path);
-    free(supported.processors);
-    supported.path = copy;
-    supported.processors = text.data; /* takes the memory */
+    free(ret_processors->path);
+    free(ret_processors->text);
+    *ret_processors = (struct processors){copy, text.data}; /* takes the memory */
     return KILN_OK;
 }
 
@@ -182,12 +203,13 @@ static enum kiln_status serves(const struct kiln_compiler *compiler,
                                struct kiln_error *error)
 {
     enum kiln_status status = KILN_OK;
-    (void)pthread_mutex_lock(&supported.lock);
-    if (supported.path == NULL || strcmp(supported.path, compiler->path) != 0)
-        status = ask_processors(compiler->path, error);
+    struct processors *processors = &supported[compiler->ops == &kiln_compiler_newest_clang];
+    (void)pthread_mutex_lock(&supported_lock);
+    if (processors->path == NULL || strcmp(processors->path, compiler->path) != 0)
+        status = ask_processors(compiler->path, processors, error);
     if (status == KILN_OK)
-        *ret_serves = has_line(supported.processors, target->processor);
-    (void)pthread_mutex_unlock(&supported.lock);
+        *ret_serves = has_line(processors->text, target->processor);
+    (void)pthread_mutex_unlock(&supported_lock);
     return status;
 }
 
@@ -315,13 +337,23 @@ static enum kiln_status disassemble(const struct kiln_compiler *compiler,
     return status;
 }
 
-extern const struct kiln_compiler_ops kiln_compiler_clang;
 const struct kiln_compiler_ops kiln_compiler_clang = {
     .name = "clang",
     .kind = KILN_TARGET_AMDGPU,
-    .hint = "install clang-19 and lld-19 or newer (gfx950: 20, gfx1250: 22), or set KILN_CLANG",
+    .hint = "install clang-19 and lld-19 or newer, or set KILN_CLANG",
     .options = options_version,
     .find = find,
+    .serves = serves,
+    .compile = compile,
+    .disassemble = disassemble,
+};
+
+const struct kiln_compiler_ops kiln_compiler_newest_clang = {
+    .name = "newest-clang",
+    .kind = KILN_TARGET_AMDGPU,
+    .hint = "install clang-22 and lld-22, if the target is new",
+    .options = options_version,
+    .find = find_newest,
     .serves = serves,
     .compile = compile,
     .disassemble = disassemble,
