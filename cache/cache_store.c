@@ -209,7 +209,7 @@ static enum kiln_status write_entry(struct kiln_cache_store *store,
     return KILN_OK;
 }
 
-/* Whether an entry of that size may be in the directory at all. */
+/* True if an entry of that size may be in the directory at all. */
 static bool fits(struct kiln_cache_store *store, size_t size)
 {
     if (store->budget.max_bytes == 0 || size <= store->budget.max_bytes)

@@ -34,7 +34,7 @@ enum kiln_status kiln_cache_walk(const struct kiln_cache_directory *directory,
                                  kiln_cache_visitor visit, kiln_cache_skipper skip, void *context,
                                  struct kiln_error *error) KILN_NODISCARD;
 
-/* Whether it looks like a store's directory: it has a fan-out directory, or nothing but what new
+/* True if it looks like a store's directory: it has a fan-out directory, or nothing but what new
  * file systems have. To be asked of a directory that somebody named, not of one that is in use.
  * KILN_IO, KILN_NO_MEMORY. */
 enum kiln_status kiln_cache_walk_recognize(const struct kiln_cache_directory *directory,

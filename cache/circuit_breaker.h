@@ -24,10 +24,10 @@ struct kiln_circuit_breaker {
         failures; /* how often it was tripped; tells attempts before a failure from later ones */
 };
 
-/* Whether this asker may ask. If so, it reports what came of it with `*ret_ticket`. */
+/* True if this asker may ask. If so, it reports what came of it with `*ret_ticket`. */
 bool kiln_breaker_admit(struct kiln_circuit_breaker *breaker, uint64_t now_ms,
                         uint32_t *ret_ticket);
-/* Whether an asker that was admitted, and then waited, still may. */
+/* True if an asker that was admitted, and then waited, still may. */
 bool kiln_breaker_holds(const struct kiln_circuit_breaker *breaker, uint32_t ticket);
 /* True when this failure starts a pause: of many askers that fail together only the first counts.
  */

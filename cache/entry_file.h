@@ -40,7 +40,7 @@ struct kiln_entry_name {
 void kiln_entry_name_set(struct kiln_entry_name *name, const struct kiln_cache_key *key,
                          uint64_t mark);
 void kiln_entry_name_set_id(struct kiln_entry_name *name, const struct kiln_entry_file_id *id);
-/* Whether `file` is an entry's name that belongs into the fan-out directory `fanout`; `ret_id` may
+/* True if `file` is an entry's name that belongs into the fan-out directory `fanout`; `ret_id` may
  * be NULL. Files of a format before KILN_ENTRY_FORMAT_VERSION are never read. */
 bool kiln_entry_name_parse(const char *fanout, const char *file, struct kiln_entry_file_id *ret_id);
 

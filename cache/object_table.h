@@ -25,7 +25,7 @@ struct kiln_object_table; /* opaque, thread-safe */
 struct kiln_object_type {
     void (*ref)(void *object);
     void (*unref)(void *object);
-    /* Whether somebody holds a reference besides the table's. Optional: with NULL the least
+    /* True if somebody holds a reference besides the table's. Optional: with NULL the least
      * recently used object goes first, shared or not. */
     bool (*is_shared)(void *object);
 };

@@ -390,7 +390,7 @@ static enum kiln_remote_answer fetch(struct session *session, const char *key,
     return answer;
 }
 
-/* Whether the bytes are a sound entry of this very key. */
+/* True if the bytes are a sound entry of this very key. */
 static bool is_sound(const struct kiln_cache_key *key, const struct kiln_buffer *value,
                      struct kiln_error *error)
 {

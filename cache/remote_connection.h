@@ -48,7 +48,7 @@ enum kiln_remote_answer {
 
 void kiln_remote_connection_init(struct kiln_remote_connection *connection);
 void kiln_remote_connection_close(struct kiln_remote_connection *connection);
-/* Whether it is connected and the server is silent, as it has to be between commands. */
+/* True if it is connected and the server is silent, as it has to be between commands. */
 bool kiln_remote_connection_is_usable(const struct kiln_remote_connection *connection);
 
 /* Resolves, connects, logs in and selects the database. All but KILN_REMOTE_DONE leave it closed

@@ -37,7 +37,7 @@ bool kiln_graph_input_is_no_graph(const struct kiln_error *error);
  * and holds no graph, as the report of the last run, would be skipped and is none. */
 bool kiln_graph_input_is_output(const char *path, bool is_found, const char *output);
 
-/* Whether bytes are JSON text rather than a FlatBuffer: the first non-blank is '{' and no NUL is
+/* True if bytes are JSON text rather than a FlatBuffer: the first non-blank is '{' and no NUL is
  * near it. */
 bool kiln_graph_bytes_are_json(const void *bytes, size_t size);
 

@@ -9,7 +9,7 @@
 /* From now on the first SIGINT, SIGTERM or SIGHUP is only noted; another one, half a second later
  * or more, ends the process at once. Signals that the process was started without stay ignored. */
 void kiln_interrupt_watch(void);
-/* Whether one was noted. Cheap. */
+/* True if one was noted. Cheap. */
 bool kiln_interrupt_pending(void);
 /* After tidying up: ends the process as kiln_interrupt_deliver does; when no signal was noted, from
  * now on one ends it at once again. */

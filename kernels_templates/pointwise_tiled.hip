@@ -31,7 +31,7 @@
 #define KILN_SQUARES        (KILN_TILE_VECTORS * KILN_TILE_VECTORS)
 #define KILN_VECTORS_OF_ALL (KILN_SQUARES / KILN_BLOCK * KILN_VECTOR)
 
-/* Whether a place of the tile lies inside the domain. */
+/* True if a place of the tile lies inside the domain. */
 KILN_DEVICE bool kiln_is_inside([[maybe_unused]] const kiln_arguments &arguments,
                                 const kiln_position &origin, kiln_index column, kiln_index line)
 {
@@ -39,7 +39,7 @@ KILN_DEVICE bool kiln_is_inside([[maybe_unused]] const kiln_arguments &arguments
            (KILN_LINES_ARE_TILES || origin.line + line < (kiln_index)(KILN_LINES));
 }
 
-/* Whether a vector along the axis that starts inside of the domain ends there too. */
+/* True if a vector along the axis that starts inside of the domain ends there too. */
 KILN_DEVICE bool kiln_columns_are_whole([[maybe_unused]] const kiln_arguments &arguments,
                                         const kiln_position &origin, kiln_index column)
 {

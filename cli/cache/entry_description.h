@@ -56,7 +56,7 @@ void kiln_entry_kernel_hex(const struct kiln_compiled_kernel *kernel,
 void kiln_entry_summary(const struct kiln_entry_description *description,
                         struct kiln_buffer *buffer);
 
-/* Whether an entry for `target` is meant by the name that a user gave, which kiln_target_parse has
+/* True if an entry for `target` is meant by the name that a user gave, which kiln_target_parse has
  * taken: "host" means every level. */
 bool kiln_entry_is_for(const struct kiln_entry_description *description, const char *target);
 

@@ -178,7 +178,7 @@ static enum kiln_status step(struct job *job, unsigned action, const char *optio
     return check(job, code, what, error);
 }
 
-/* Whether a header of device/convert/ stands in the source whose storage type is a byte. */
+/* True if a header of device/convert/ stands in the source whose storage type is a byte. */
 static bool has_byte_elements(const struct kiln_compile_source *source)
 {
     static const char declaration[] = " char kiln_storage_";

@@ -99,7 +99,7 @@ static int check_mapped(struct dl_phdr_info *info, size_t size, void *context)
     return 0;
 }
 
-/* Whether what is mapped, not what the path stands for by now, is what the identity says: code of
+/* True if what is mapped, not what the path stands for by now, is what the identity says: code of
  * another comgr must not get under its key. */
 static enum kiln_status check_identity(const char *path, const char *identity,
                                        struct kiln_error *error)

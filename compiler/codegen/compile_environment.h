@@ -17,9 +17,9 @@ char **kiln_compile_environment_create(const char *temporary_directory);
 /* Creates a directory that only we can enter, in TMPDIR (when that is absolute), /tmp or /var/tmp,
  * the first in which it works: a new path, or NULL with the error set (KILN_IO, KILN_NO_MEMORY). */
 char *kiln_scratch_directory_create(struct kiln_error *error);
-/* Whether it is still there, and ours: what cleans temporary directories may have removed it. */
+/* True if it is still there, and ours: what cleans temporary directories may have removed it. */
 bool kiln_scratch_directory_is_intact(const char *path);
-/* Whether the path is of the form that kiln_scratch_directory_create gives. */
+/* True if the path is of the form that kiln_scratch_directory_create gives. */
 bool kiln_scratch_directory_is_one(const char *path);
 /* Removes a directory of kiln_scratch_directory_create with all that compilers left in it, and
  * frees the path; NULL is fine. Symbolic links are removed, not followed. */

@@ -48,7 +48,7 @@ struct kiln_compiler_ops {
     const char *(*options)(void);
     /* Fills path and identity. KILN_NOT_FOUND when this compiler is not here, KILN_NO_MEMORY. */
     enum kiln_status (*find)(struct kiln_compiler *ret_compiler, struct kiln_error *error);
-    /* Whether it compiles for the target. May load or start the compiler; remembered by the
+    /* True if it compiles for the target. May load or start the compiler; remembered by the
      * implementation. */
     enum kiln_status (*serves)(const struct kiln_compiler *compiler,
                                const struct kiln_target *target, bool *ret_serves,

@@ -77,7 +77,7 @@ struct kiln_elf_section {
 bool kiln_elf_find_section(const struct kiln_elf *elf, const char *name,
                            struct kiln_elf_section *ret_section);
 
-/* Whether all segments and sections lie in the file. What loads a code object is told no size and
+/* True if all segments and sections lie in the file. What loads a code object is told no size and
  * believes them. */
 bool kiln_elf_is_whole(const struct kiln_elf *elf);
 

@@ -46,7 +46,7 @@ static bool matches(uint32_t word, struct encoding encoding)
     return (word & encoding.mask) == encoding.bits;
 }
 
-/* Whether the word after this one belongs to the same instruction, of the kinds whose second word
+/* True if the word after this one belongs to the same instruction, of the kinds whose second word
  * often looks like the first of another: global accesses with their registers, and constants behind
  * VOP1, VOP2, VOPC, SOP1, SOP2 and SOPC. */
 static bool is_continued(uint32_t word, const struct generation *generation)

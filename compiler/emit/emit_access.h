@@ -18,7 +18,7 @@ void kiln_emit_arguments(const struct kiln_emission *emission, struct kiln_buffe
 const char *kiln_storage_suffix(const struct kiln_access *access);
 /* "" or "_element". Static. */
 const char *kiln_element_suffix(const struct kiln_emission *emission, uint32_t elements);
-/* Whether an access has one element per vector only. */
+/* True if an access has one element per vector only. */
 bool kiln_access_is_splat(const struct kiln_emission *emission, uint32_t access);
 uint32_t kiln_vector_bytes(const struct kiln_access *access, uint32_t elements);
 /* The kind of KILN_LOAD and KILN_STORE for the vectors of an access: "UNALIGNED", or `aligned`. */

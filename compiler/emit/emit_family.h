@@ -27,13 +27,13 @@ struct kiln_emit_family {
      */
     void (*forms)(const struct kiln_emission *emission, struct kiln_template_inclusion *inclusion,
                   struct kiln_buffer *source);
-    /* Whether work-items wait for one another: over tiles, or to merge what they have accumulated.
+    /* True if work-items wait for one another: over tiles, or to merge what they have accumulated.
      */
     bool (*uses_barrier)(const struct kiln_schedule *schedule);
     /* Visits the integers after the pointers, in the order of kiln_arguments. NULL: there are none.
      */
     void (*visit_integers)(struct kiln_integer_walk *walk);
-    /* Whether the result of an operation of the family's class differs between the elements of a
+    /* True if the result of an operation of the family's class differs between the elements of a
      * vector, given whether its first operand does, if the group has that. NULL: such results are
      * never evaluated as a vector of their own. */
     bool (*result_varies)(const struct kiln_schedule *schedule, bool operand_varies);

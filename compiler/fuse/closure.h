@@ -25,13 +25,13 @@ void kiln_closure_finish(struct kiln_group_builder *builder);
 bool kiln_closure_add(struct kiln_group_builder *builder, const struct kiln_group_item *item,
                       uint32_t most);
 
-/* Whether the last closure evaluates this value. */
+/* True if the last closure evaluates this value. */
 bool kiln_group_computes(const struct kiln_group_builder *builder, uint32_t value);
 
-/* Whether the last closure reads this value from memory. */
+/* True if the last closure reads this value from memory. */
 bool kiln_closure_loads(const struct kiln_group_builder *builder, uint32_t value);
 
-/* Whether the last closure, finished, is too much for one kernel that stores this many items. */
+/* True if the last closure, finished, is too much for one kernel that stores this many items. */
 bool kiln_group_exceeds_limits(const struct kiln_group_builder *builder, uint32_t item_count,
                                enum kiln_boundary *ret_boundary);
 

@@ -186,7 +186,7 @@ bool kiln_cluster_may_share(const struct kiln_group_builder *builder,
     return !cluster->is_closed && (!builder->options->no_fusion || cluster->node == node);
 }
 
-/* Whether the cluster's kernel walks over the points that the operation is defined at. */
+/* True if the cluster's kernel walks over the points that the operation is defined at. */
 static bool can_compute(const struct kiln_group_builder *builder,
                         const struct kiln_cluster *cluster, uint32_t index)
 {

@@ -51,7 +51,7 @@ uint32_t kiln_cluster_add_combine(struct kiln_group_builder *builder,
                                   enum kiln_kernel_family family, uint32_t index, uint32_t partial,
                                   uint32_t segments);
 
-/* Whether operation `index` reads its operand from memory wherever it is computed. */
+/* True if operation `index` reads its operand from memory wherever it is computed. */
 bool kiln_reads_from_memory(const struct kiln_group_builder *builder, uint32_t index,
                             uint32_t operand);
 
@@ -60,16 +60,16 @@ bool kiln_reads_from_memory(const struct kiln_group_builder *builder, uint32_t i
 uint32_t kiln_level_needed(const struct kiln_group_builder *builder, uint32_t index,
                            uint32_t cluster);
 
-/* Whether the cluster's kernel may run at this level instead, if that is a later one than now; and
+/* True if the cluster's kernel may run at this level instead, if that is a later one than now; and
  * lets it. */
 bool kiln_cluster_can_be_at(const struct kiln_cluster *cluster, uint32_t level);
 void kiln_cluster_raise_to(struct kiln_cluster *cluster, uint32_t level);
 
-/* Whether the cluster takes operations of this node at all. */
+/* True if the cluster takes operations of this node at all. */
 bool kiln_cluster_may_share(const struct kiln_group_builder *builder,
                             const struct kiln_cluster *cluster, uint32_t node);
 
-/* Whether the cluster's kernel may do this REDUCE too, if its level allows it. */
+/* True if the cluster's kernel may do this REDUCE too, if its level allows it. */
 bool kiln_cluster_may_reduce(const struct kiln_group_builder *builder,
                              const struct kiln_cluster *cluster, uint32_t index, uint32_t axes);
 

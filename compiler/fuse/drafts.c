@@ -216,7 +216,7 @@ static void move_item(struct kiln_drafting *drafting, uint32_t item, uint32_t dr
     drafting->draft_of[item] = draft;
 }
 
-/* Whether the kernel of the last closure loads something of the value's size that the value is
+/* True if the kernel of the last closure loads something of the value's size that the value is
  * computed from. */
 static bool shares_load(const struct kiln_group_builder *builder, uint32_t value)
 {
@@ -305,7 +305,7 @@ static void absorb_into_clusters(struct kiln_group_builder *builder, struct kiln
     }
 }
 
-/* Whether a draft could take in another's items, of the same level: its domain is larger and
+/* True if a draft could take in another's items, of the same level: its domain is larger and
  * reached by repeating the other's. */
 static bool could_absorb(const struct kiln_ir *ir, const struct kiln_group_draft *large,
                          const struct kiln_group_draft *small)

@@ -38,25 +38,25 @@ struct kiln_fuse_family {
 
     /* ---- clusters; not asked where `place` is NULL ---- */
 
-    /* Whether the cluster's kernel walks over the points that an elementwise operation is defined
+    /* True if the cluster's kernel walks over the points that an elementwise operation is defined
      * at. */
     bool (*may_compute)(const struct kiln_group_builder *builder,
                         const struct kiln_cluster *cluster, uint32_t index);
-    /* Whether it may do this REDUCE over these axes too, if its level allows it. NULL: never. */
+    /* True if it may do this REDUCE over these axes too, if its level allows it. NULL: never. */
     bool (*may_reduce)(const struct kiln_group_builder *builder, const struct kiln_cluster *cluster,
                        uint32_t index, uint32_t axes);
     /* A REDUCE over these axes, which may_reduce has allowed, is about to join: decides how the
      * cluster's kernel does it. NULL: nothing is to be decided. */
     void (*begin_reduce)(struct kiln_group_builder *builder, uint32_t cluster, uint32_t index,
                          uint32_t axes);
-    /* Whether two clusters of the family may be done by one kernel, if their levels allow it. NULL:
+    /* True if two clusters of the family may be done by one kernel, if their levels allow it. NULL:
      * never. */
     bool (*may_merge)(const struct kiln_group_builder *builder, const struct kiln_cluster *a,
                       const struct kiln_cluster *b);
-    /* Whether other kernels read its element values rather than compute them again from values of
+    /* True if other kernels read its element values rather than compute them again from values of
      * rows. */
     bool stores_elements;
-    /* Whether its kernel may store values that no operation of its cluster needs. */
+    /* True if its kernel may store values that no operation of its cluster needs. */
     bool may_ride_along;
 
     /* ---- groups ---- */

@@ -142,7 +142,7 @@ uint32_t kiln_register_budget(const struct kiln_target *target);
 bool kiln_item_is_packed(const struct kiln_group_builder *builder,
                          const struct kiln_group_item *item);
 
-/* Whether partitioning goes on: memory has not run out, and the steps have not. */
+/* True if partitioning goes on: memory has not run out, and the steps have not. */
 bool kiln_may_go_on(const struct kiln_group_builder *builder);
 
 #endif

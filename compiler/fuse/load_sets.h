@@ -77,7 +77,7 @@ bool kiln_load_sets_add_reader(struct kiln_load_sets *sets, uint32_t op);
  * UINT32_MAX. */
 struct kiln_load_set kiln_load_set_of(const struct kiln_load_sets *sets, uint32_t value);
 
-/* Whether a reader stands for itself still. */
+/* True if a reader stands for itself still. */
 bool kiln_load_reader_is_valid(const struct kiln_load_sets *sets,
                                const struct kiln_load_reader *reader);
 

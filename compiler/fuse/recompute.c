@@ -19,7 +19,7 @@ static bool is_leaf(const struct kiln_group_builder *builder, uint32_t value)
            builder->reads_memory[value];
 }
 
-/* Whether computing a value again, from its loads on, takes more than RECOMPUTE_MAX_COST. */
+/* True if computing a value again, from its loads on, takes more than RECOMPUTE_MAX_COST. */
 static bool is_costly(struct kiln_group_builder *builder, uint32_t value)
 {
     uint32_t cost = 0;

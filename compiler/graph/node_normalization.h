@@ -24,7 +24,7 @@ enum kiln_status kiln_normalization_read(struct kiln_graph_builder *builder,
                                          struct kiln_node *node) KILN_NODISCARD;
 
 /*
- * Whether an operand whose uid says "0 or absent" is the tensor with uid 0: when such a tensor
+ * True if an operand whose uid says "0 or absent" is the tensor with uid 0: when such a tensor
  * exists and no other operand of the node is it. `operands` as on the wire.
  */
 bool kiln_normalization_is_uid_zero(const struct kiln_graph_builder *builder,

@@ -66,7 +66,7 @@ static bool has_plain_steps(const struct kiln_contraction *contraction)
     return true;
 }
 
-/* Whether both products have the same batches of scores, each along one axis of these and of the
+/* True if both products have the same batches of scores, each along one axis of these and of the
  * result, at the same place. */
 static bool have_same_batches(const struct kiln_ir *ir, const struct kiln_contraction *first,
                               const struct kiln_contraction *second, uint32_t side)
@@ -90,7 +90,7 @@ static bool have_same_batches(const struct kiln_ir *ir, const struct kiln_contra
            kiln_contraction_size(second, KILN_AXIS_BATCH);
 }
 
-/* Whether some batch has right operands and values of its own: other chains of products, those of
+/* True if some batch has right operands and values of its own: other chains of products, those of
  * layers, share theirs. */
 static bool has_own_operands(const struct kiln_ir *ir, const struct kiln_contraction *first,
                              const struct kiln_contraction *second, uint32_t side)
@@ -180,7 +180,7 @@ static bool mark_inside(struct finder *finder, const struct kiln_found_attention
     return true;
 }
 
-/* Whether everything that reads what is marked is marked or one of the attention's own; sums of the
+/* True if everything that reads what is marked is marked or one of the attention's own; sums of the
  * exponential are told by their action. */
 static bool is_private(struct finder *finder, const struct kiln_found_attention *attention)
 {
@@ -216,7 +216,7 @@ static bool visit_outside(struct finder *finder, uint32_t value, uint32_t inside
     return true;
 }
 
-/* Whether what comes from outside of the marked values, and the values, do not depend on them: all
+/* True if what comes from outside of the marked values, and the values, do not depend on them: all
  * of it must be there before the kernel begins. */
 static bool is_independent(struct finder *finder, const struct kiln_found_attention *attention)
 {
@@ -265,7 +265,7 @@ static void forget_sums(struct finder *finder, const struct kiln_found_attention
     }
 }
 
-/* Whether there are two products with something between them that is neither layers nor a product
+/* True if there are two products with something between them that is neither layers nor a product
  * of a matrix with itself. */
 static bool looks_like_attention(const struct finder *finder,
                                  struct kiln_found_attention *attention)

@@ -84,7 +84,7 @@ static const struct kiln_contraction *contraction_at(const struct kiln_ir *ir, u
     return &ir->contractions[op_at(ir, value)->contraction];
 }
 
-/* Whether a product's rows and columns are the last two axes of its result, in either order, and
+/* True if a product's rows and columns are the last two axes of its result, in either order, and
  * its batches the others, one each. */
 static bool fits_score(const struct finder *finder, uint32_t value)
 {
@@ -191,7 +191,7 @@ static bool fits_batch(const struct kiln_gradient_attend *attend,
            (!is_outer || right->along == second->maps[KILN_CONTRACT_RIGHT].axes[outer].along);
 }
 
-/* Whether a kernel's left operand is the same for all batches that it sums. */
+/* True if a kernel's left operand is the same for all batches that it sums. */
 static bool has_fixed_left(const struct kiln_ir *ir, uint32_t score,
                            const struct kiln_gradient_attend *attend)
 {
@@ -379,7 +379,7 @@ static bool list_inside(struct finder *finder, struct kiln_attention_gradient *g
     return gradient->inside != NULL;
 }
 
-/* Whether a reader of what is inside is one of the second products, and by its weights alone. */
+/* True if a reader of what is inside is one of the second products, and by its weights alone. */
 static bool is_attend(const struct kiln_attention_gradient *gradient, uint32_t reader,
                       uint32_t side)
 {
@@ -427,7 +427,7 @@ static bool add_reader(const struct finder *finder, struct kiln_attention_gradie
     return true;
 }
 
-/* Whether a fold's work-groups, one for each tile of its result, are not few that walk over many
+/* True if a fold's work-groups, one for each tile of its result, are not few that walk over many
  * batches while other compute units have nothing to do: by the timing model of an MI300X four of
  * them took 4.1 ms for 1024 batches of windows of 49 pixels, products with scores in memory 0.4. */
 static bool is_fold_wide(const struct finder *finder, const struct kiln_gradient_fold *fold)
@@ -451,7 +451,7 @@ static bool is_fold_wide(const struct finder *finder, const struct kiln_gradient
     return walk <= SHORT_WALK || walk <= groups;
 }
 
-/* Whether what is inside goes to second products and folds alone. Finds the folds. */
+/* True if what is inside goes to second products and folds alone. Finds the folds. */
 static bool find_folds(const struct finder *finder, struct kiln_attention_gradient *gradient)
 {
     const struct kiln_ir *ir = finder->ir;
@@ -480,7 +480,7 @@ static bool find_folds(const struct finder *finder, struct kiln_attention_gradie
     return true;
 }
 
-/* Whether it is attention: some batch has operands of its own on both sides, as no chain of layers
+/* True if it is attention: some batch has operands of its own on both sides, as no chain of layers
  * has, or there is an exponential relative to a statistic. */
 static bool looks_like_attention(const struct finder *finder,
                                  const struct kiln_attention_gradient *gradient)
@@ -527,7 +527,7 @@ static void choose_kernels(const struct finder *finder, struct kiln_attention_gr
         gradient->folds[f].kernel = gradient->kernel_count++;
 }
 
-/* Whether a second product takes what is computed of another one: no kernel does both. */
+/* True if a second product takes what is computed of another one: no kernel does both. */
 static bool is_chained(const struct finder *finder, const struct kiln_attention_gradient *gradient,
                        bool *marks)
 {

@@ -28,7 +28,7 @@ static bool is_real(const struct kiln_ir *ir, uint32_t value, double wanted)
 
 /* ---- from the weights to the exponential ---- */
 
-/* Whether a value is the same in all of a row of the scores, and of the result. */
+/* True if a value is the same in all of a row of the scores, and of the result. */
 static bool is_of_row(const struct search *search, const struct kiln_found_attention *attention,
                       uint32_t value)
 {
@@ -110,7 +110,7 @@ static uint32_t find_maximum(const struct kiln_ir *ir, uint32_t shift, uint32_t 
     return KILN_NONE;
 }
 
-/* Whether a value of rows is 0 where the maximum is -infinity, and else the maximum. */
+/* True if a value of rows is 0 where the maximum is -infinity, and else the maximum. */
 static bool is_guarded_maximum(const struct kiln_ir *ir, uint32_t value, uint32_t max)
 {
     const struct kiln_op *op = op_at(ir, value);
@@ -122,7 +122,7 @@ static bool is_guarded_maximum(const struct kiln_ir *ir, uint32_t value, uint32_
             (condition->operands[1] == max && is_real(ir, condition->operands[0], -INFINITY)));
 }
 
-/* Whether elements become 0 whatever the factors of their row are: behind the second product NaN of
+/* True if elements become 0 whatever the factors of their row are: behind the second product NaN of
  * a row without visible scores would be NaN still. */
 static bool hides_factors(const struct search *search, const struct kiln_found_attention *attention)
 {
@@ -156,7 +156,7 @@ static uint32_t kept_unless_zero(const struct kiln_ir *ir, const struct kiln_op 
     return is_right || is_left ? kept : KILN_NONE;
 }
 
-/* Whether a value of rows is the sum of the exponentials, or that and more: with a sink, with an
+/* True if a value of rows is the sum of the exponentials, or that and more: with a sink, with an
  * epsilon, with a number where it is 0. Each exponential of a row is then at most so large. */
 static bool has_sum(const struct kiln_ir *ir, uint32_t value, uint32_t exp)
 {
@@ -189,7 +189,7 @@ static bool has_sum(const struct kiln_ir *ir, uint32_t value, uint32_t exp)
     return false;
 }
 
-/* Whether a value of rows is the maximum, or more: with a sink, with a number where it is
+/* True if a value of rows is the maximum, or more: with a sink, with a number where it is
  * -infinity. Each exponential is then at least what it would be of the difference to that. */
 static bool has_maximum(const struct kiln_ir *ir, uint32_t value, uint32_t max)
 {
@@ -202,7 +202,7 @@ static bool has_maximum(const struct kiln_ir *ir, uint32_t value, uint32_t max)
                                           before_broadcast(ir, op->operands[1]) == max));
 }
 
-/* Whether a factor of a row is a constant of at most 1, or such divided by the sum. */
+/* True if a factor of a row is a constant of at most 1, or such divided by the sum. */
 static bool is_at_most_one(const struct kiln_ir *ir, uint32_t value, uint32_t exp)
 {
     const struct kiln_op *op = op_at(ir, value);
@@ -214,7 +214,7 @@ static bool is_at_most_one(const struct kiln_ir *ir, uint32_t value, uint32_t ex
 }
 
 /*
- * Whether the weights without the factors of their rows can be rounded where the graph rounds them
+ * True if the weights without the factors of their rows can be rounded where the graph rounds them
  * with these.
  *
  *   - They are multiples of what the graph rounds: no larger relative error comes of that in 16-bit
@@ -254,7 +254,7 @@ static bool is_rounded_safely(const struct kiln_ir *ir,
     return true;
 }
 
-/* Whether the exponential is divided by its sum on the way to the weights. */
+/* True if the exponential is divided by its sum on the way to the weights. */
 static bool is_divided_by_sum(const struct kiln_ir *ir,
                               const struct kiln_found_attention *attention)
 {

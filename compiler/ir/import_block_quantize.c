@@ -23,8 +23,8 @@ static int64_t block_count(const struct quantisation *quantisation)
     return (size - 1) / quantisation->attributes->block_size + 1;
 }
 
-/* The domain of X with the axis of blocks split if there are several blocks of several elements. For
- * `of_scale` the axis of a block's elements has size 1. */
+/* The domain of X with the axis of blocks split if there are several blocks of several elements.
+ * For `of_scale` the axis of a block's elements has size 1. */
 static uint32_t blocks_domain(const struct quantisation *quantisation, bool of_scale)
 {
     const struct kiln_tensor *x = quantisation->x;

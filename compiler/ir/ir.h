@@ -176,9 +176,9 @@ bool kiln_op_reduces(const struct kiln_op *op);
  * loss. */
 bool kiln_op_is_result(const struct kiln_op *op);
 
-/* Whether operations of this code have a contraction. */
+/* True if operations of this code have a contraction. */
 bool kiln_opcode_contracts(enum kiln_opcode opcode);
-/* Whether an element of the result comes of one element of each operand, repeated or not. */
+/* True if an element of the result comes of one element of each operand, repeated or not. */
 bool kiln_opcode_is_elementwise(enum kiln_opcode opcode);
 
 /* The domain that a REDUCE iterates over. Without a map it is the operand's. */

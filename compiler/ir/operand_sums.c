@@ -3,7 +3,7 @@
 #include "compiler/ir/passes.h"
 #include "compiler/ir/rewrite.h"
 
-/* Whether each element of an operand is read once for each of the other one's rows: where windows
+/* True if each element of an operand is read once for each of the other one's rows: where windows
  * are, the left operand's of weight gradients, whose right one is the image. */
 static bool may_add_up_rows(const struct kiln_contraction *contraction, uint32_t side)
 {
@@ -60,7 +60,7 @@ bool kiln_ir_is_operand_sum(const struct kiln_ir *ir, uint32_t reduce, uint32_t 
     return false;
 }
 
-/* Whether some product behind this value sums its operand as well. `products` has the products of
+/* True if some product behind this value sums its operand as well. `products` has the products of
  * each value as an operand, in `next` those that follow. */
 static bool is_sum_of_later_product(const struct kiln_ir *ir, uint32_t reduce,
                                     const uint32_t *products, const uint32_t *next)

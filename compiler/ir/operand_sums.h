@@ -8,7 +8,7 @@
 #include "compiler/ir/ir.h"
 
 /*
- * Whether value `reduce` is the sum of an operand of the CONTRACT `contract` over all of its k, and
+ * True if value `reduce` is the sum of an operand of the CONTRACT `contract` over all of its k, and
  * nothing but k, for each of its rows: ret_side is 0 for the left operand, 1 for the right one. Of
  * an operand whose elements the product reads several times, or not all of, through a window or in
  * steps, it is not.

@@ -33,7 +33,7 @@ static uint32_t before_broadcast(const struct kiln_ir *ir, uint32_t value)
     return op->opcode == KILN_OP_BROADCAST ? op->operands[0] : value;
 }
 
-/* Whether a value varies along an axis, counted from the right. */
+/* True if a value varies along an axis, counted from the right. */
 static bool varies_along(const struct kiln_ir *ir, uint32_t value, uint32_t axis)
 {
     const struct kiln_domain *domain = &ir->domains[op_at(ir, value)->domain];
@@ -81,7 +81,7 @@ static bool find_axes(const struct kiln_ir *ir, const struct kiln_domain *points
     return counts[KILN_AXIS_K] == 1 && counts[KILN_AXIS_M] != 0 && counts[KILN_AXIS_N] != 0;
 }
 
-/* Whether kernels of products can count it, which MATMUL nodes are checked for in the graph, and
+/* True if kernels of products can count it, which MATMUL nodes are checked for in the graph, and
  * are the faster ones. */
 static bool is_of_fit_size(const struct kiln_contraction *contraction)
 {

@@ -28,7 +28,7 @@ static bool is_constant(const struct kiln_ir *ir, uint32_t value, double real)
     return op->opcode == KILN_OP_CONSTANT && op->constant.real == rounded;
 }
 
-/* Whether a value is the mean of the operand over the axes that `domain` lacks: sum / n, or
+/* True if a value is the mean of the operand over the axes that `domain` lacks: sum / n, or
  * sum * (1/n). */
 static bool is_mean_of(const struct kiln_ir *ir, uint32_t value, uint32_t operand, uint32_t domain)
 {
@@ -48,7 +48,7 @@ static bool is_mean_of(const struct kiln_ir *ir, uint32_t value, uint32_t operan
     return is_constant(ir, op->operands[!is_swapped], op->opcode == KILN_OP_DIV ? n : 1 / n);
 }
 
-/* Whether `sum` adds up (x - mean)^2. */
+/* True if `sum` adds up (x - mean)^2. */
 static bool is_variance(const struct kiln_ir *ir, const struct kiln_op *sum,
                         struct variance *ret_variance)
 {

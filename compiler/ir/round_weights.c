@@ -47,7 +47,7 @@ static bool ends_narrow(const struct kiln_ir *ir, uint32_t value, const struct k
     return is_narrow;
 }
 
-/* Whether weights are exponentials of a softmax, perhaps with zeros among them. Half holds these:
+/* True if weights are exponentials of a softmax, perhaps with zeros among them. Half holds these:
  * none is above its range, and in each row one is near 1, beside which those below its range do not
  * count. Of sigmoids all may be below it. */
 static bool are_exponentials(const struct kiln_ir *ir, uint32_t weights)

@@ -13,7 +13,7 @@ static bool is_segmented(const struct kiln_ir *ir, uint32_t max)
     return ir->domains[op->domain].rank > ir->domains[ir->ops[op->operands[0]].domain].rank;
 }
 
-/* Whether rows of operand `i` meet in an element of the result. Segments of a row, which merges
+/* True if rows of operand `i` meet in an element of the result. Segments of a row, which merges
  * reduce as the first axis, and the weights of an ATTEND are of one row. */
 static bool mixes_rows(const struct kiln_ir *ir, uint32_t max, const struct kiln_op *op, uint32_t i)
 {
@@ -57,7 +57,7 @@ static uint8_t kind_of(const struct kiln_ir *ir, const uint8_t *kinds, uint32_t 
     return kind;
 }
 
-/* Whether an output of this kind may lack a NaN. */
+/* True if an output of this kind may lack a NaN. */
 static bool is_shown(uint8_t kind)
 {
     return kind == FROM_MAXIMUM || (kind & MIXES_ROWS) != 0;

@@ -10,7 +10,7 @@
 #include "compiler/ir/ir.h"
 
 /*
- * Whether an output may show what SCORE_MAX `max` gives for rows with a NaN: one that is made of it
+ * True if an output may show what SCORE_MAX `max` gives for rows with a NaN: one that is made of it
  * without the sum of its exponentials. True, too, when there is no memory to find out.
  */
 bool kiln_ir_shows_nan_of_maximum(const struct kiln_ir *ir, uint32_t max);

@@ -55,7 +55,7 @@ static struct kiln_bounded factor_element(const struct factor *factor, int64_t k
     return element;
 }
 
-/* Whether a node divides by, or multiplies with, what has one element along an axis of its result,
+/* True if a node divides by, or multiplies with, what has one element along an axis of its result,
  * counted from the right; or subtracts such from what is exponentiated. */
 static bool scales_along(const struct kiln_graph *graph, const struct kiln_node *node,
                          bool is_exponent, uint32_t axis)
@@ -72,7 +72,7 @@ static bool scales_along(const struct kiln_graph *graph, const struct kiln_node 
     return false;
 }
 
-/* Whether an operand is scaled so on its way through elementwise nodes, `axis` being along k. */
+/* True if an operand is scaled so on its way through elementwise nodes, `axis` being along k. */
 static bool is_scaled(const struct kiln_graph *graph, uint32_t operand, uint32_t axis)
 {
     enum { MAX_NODES = 8 };
@@ -92,7 +92,7 @@ static bool is_scaled(const struct kiln_graph *graph, uint32_t operand, uint32_t
     return false;
 }
 
-/* Whether a tensor is computed from a product by elementwise nodes: scores of attention, perhaps
+/* True if a tensor is computed from a product by elementwise nodes: scores of attention, perhaps
  * divided by their sums. has_exponential: whether one of the nodes is their exponential. */
 static bool comes_of_product(const struct kiln_graph *graph, uint32_t tensor,
                              bool *ret_has_exponential)
@@ -115,7 +115,7 @@ static bool comes_of_product(const struct kiln_graph *graph, uint32_t tensor,
     return is_found;
 }
 
-/* Whether all that becomes of a tensor is rounded to 16 bits before anything but elementwise nodes
+/* True if all that becomes of a tensor is rounded to 16 bits before anything but elementwise nodes
  * reads it. */
 static bool ends_in_16_bits(const struct kiln_graph *graph, uint32_t tensor)
 {

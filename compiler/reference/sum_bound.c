@@ -61,7 +61,7 @@ static bool is_special(const struct kiln_bounded_sum *sum, bool infinity_is_cert
     return true;
 }
 
-/* Whether some order of adding the finite numbers may overflow. */
+/* True if some order of adding the finite numbers may overflow. */
 static bool may_overflow(const struct kiln_bounded_sum *sum,
                          const struct kiln_arithmetic *arithmetic)
 {

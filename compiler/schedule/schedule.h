@@ -175,7 +175,7 @@ struct kiln_kernel_work {
     double simple_operations; /* all others: kiln_schedule.operations */
 };
 
-/* Whether some vector is cut by the end of a row (or of a line of a tile), so that elements are
+/* True if some vector is cut by the end of a row (or of a line of a tile), so that elements are
  * done one by one. */
 bool kiln_schedule_has_tails(const struct kiln_schedule *schedule);
 

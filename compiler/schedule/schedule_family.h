@@ -28,7 +28,7 @@ struct kiln_schedule_family {
      * eighth at least, and leaves the others alone; false when there is none. A schedule may ignore
      * a limit: with kiln_lower_limit it still falls, so that the next one's turn comes. */
     bool (*relax)(const struct kiln_schedule *schedule, struct kiln_register_limits *limits);
-    /* Whether what the family has in a schedule is the same in both. */
+    /* True if what the family has in a schedule is the same in both. */
     bool (*is_same)(const struct kiln_schedule *a, const struct kiln_schedule *b);
     /* kiln_schedule_walks_in_order. NULL: never. */
     bool (*walks_in_order)(const struct kiln_schedule *schedule);

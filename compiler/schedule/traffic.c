@@ -14,7 +14,7 @@ static bool is_reduced(const struct kiln_schedule *schedule, uint32_t axis)
     return (schedule->walk.reduced_axes >> axis) & 1u;
 }
 
-/* Whether what an access reads is the same for several rows, and little. */
+/* True if what an access reads is the same for several rows, and little. */
 static bool is_small_and_shared(const struct kiln_schedule *schedule, uint32_t access,
                                 uint64_t bytes)
 {

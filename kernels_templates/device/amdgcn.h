@@ -101,7 +101,7 @@ KILN_DEVICE unsigned kiln_lane()
 #endif
 }
 
-/* Whether it is so in any lane of the wave. All lanes take part. */
+/* True if it is so in any lane of the wave. All lanes take part. */
 KILN_DEVICE bool kiln_any(bool value)
 {
 #if !__has_builtin(__builtin_amdgcn_ballot_w32)

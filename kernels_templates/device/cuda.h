@@ -94,7 +94,7 @@ KILN_DEVICE unsigned long long kiln_as_one(unsigned long long sum)
 /* Blocks have one dimension and a warp has 32 lanes. */
 #define kiln_lane() (threadIdx.x & 31u)
 
-/* Whether it is so in any lane of the warp. */
+/* True if it is so in any lane of the warp. */
 #define kiln_any(value) (__any_sync(0xffffffffu, (value)) != 0)
 
 /* All lanes of a warp take part, as in the other device headers. */

@@ -131,7 +131,7 @@ KILN_HOST_SHUFFLE(f32, float, unsigned)
 KILN_HOST_SHUFFLE(f64, double, unsigned long long)
 #undef KILN_HOST_SHUFFLE
 
-/* Whether it is so in any lane of the wave. */
+/* True if it is so in any lane of the wave. */
 KILN_DEVICE bool kiln_any(bool value)
 {
     for (unsigned mask = 1; mask < KILN_WAVE_SIZE; mask *= 2)

@@ -52,7 +52,7 @@ void kiln_gpu_library_path(const struct kiln_gpu_library *library, char *ret_pat
  * not survive being unloaded. */
 void kiln_gpu_library_close(struct kiln_gpu_library *library);
 
-/* Whether a code says that the code object, or the name in it, that a call was given is at fault.
+/* True if a code says that the code object, or the name in it, that a call was given is at fault.
  * All others, unknown ones too, may be the device's or its memory's, which pass. */
 bool kiln_gpu_blames_object(int code);
 

@@ -30,7 +30,7 @@ enum kiln_status kiln_kernel_cache_init(struct kiln_kernel_cache *cache,
                                         struct kiln_error *error) KILN_NODISCARD;
 void kiln_kernel_cache_fini(struct kiln_kernel_cache *cache);
 
-/* Whether a kernel with these resources should be compiled in another form of its schedule. */
+/* True if a kernel with these resources should be compiled in another form of its schedule. */
 bool kiln_kernel_spills(const struct kiln_target *target,
                         const struct kiln_kernel_resources *resources);
 

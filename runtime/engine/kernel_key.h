@@ -55,7 +55,7 @@ struct kiln_kernel_key {
     bool is_note;                   /* of a kernel that spills */
 };
 
-/* Whether bytes are the key of a kernel, of whatever version. */
+/* True if bytes are the key of a kernel, of whatever version. */
 bool kiln_kernel_key_is_one(const void *bytes, size_t size);
 /* Takes a key apart; the result points into it. KILN_UNSUPPORTED for the key of a Kiln that builds
  * them otherwise, KILN_CORRUPT. */

@@ -97,7 +97,7 @@ struct load_request {
     bool was_made; /* by this thread, and not one that it waited for */
 };
 
-/* Whether the code object is at fault, and not the machine's memory or files or the state the
+/* True if the code object is at fault, and not the machine's memory or files or the state the
  * device is in. */
 static bool is_refusal(enum kiln_status status)
 {

@@ -88,7 +88,7 @@ enum kiln_status kiln_program_request_find(
     enum kiln_status (*find)(struct kiln_program_request *request, struct kiln_error *error),
     struct kiln_error *error) KILN_NODISCARD;
 void kiln_program_request_fini(struct kiln_program_request *request);
-/* Whether neither the caller nor a setting forbids compiling. */
+/* True if neither the caller nor a setting forbids compiling. */
 bool kiln_program_request_may_compile(const struct kiln_program_request *request);
 
 /* KILN_OK when the program is in memory or, with all its kernels, in caches, from where it is read

@@ -56,7 +56,7 @@ void kiln_error_prefix(struct kiln_error *error, const char *format, ...) KILN_P
 /* The status for an errno: KILN_NOT_FOUND, KILN_NO_MEMORY, KILN_SHORTAGE (EMFILE, ENFILE, EAGAIN,
  * EINTR), else KILN_IO. */
 enum kiln_status kiln_status_of_errno(int number);
-/* Whether the same call may succeed a moment later, though nothing was changed for it: memory or
+/* True if the same call may succeed a moment later, though nothing was changed for it: memory or
  * something else ran out. Such a failure must not be remembered. */
 bool kiln_status_may_pass(enum kiln_status status);
 

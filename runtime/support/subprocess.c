@@ -120,7 +120,7 @@ done:
                           spawn->arguments[0], strerror(failure));
 }
 
-/* Whether the number is still this child's, running or dead: until it is collected no other process
+/* True if the number is still this child's, running or dead: until it is collected no other process
  * can get it. */
 static bool is_uncollected(pid_t process)
 {

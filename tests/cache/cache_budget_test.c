@@ -389,7 +389,7 @@ Test(cache_budget, files_being_written_count)
 
 enum { SHARE = 1000, LIMIT = SHARE * KILN_CACHE_BUDGET_SHARE };
 
-/* Whether spending that many bytes makes the process count, which is seen by what a count removes.
+/* True if spending that many bytes makes the process count, which is seen by what a count removes.
  */
 static bool counts(struct kiln_cache_budget *budget, const struct kiln_cache_directory *opened,
                    const char *orphan, size_t bytes)

@@ -52,7 +52,7 @@ static struct kiln_hash128 name_of(unsigned number)
     return name;
 }
 
-/* Whether the entry is found by its name; fails the test when something else is. */
+/* True if the entry is found by its name; fails the test when something else is. */
 static bool finds(struct kiln_cache_store *in, unsigned number)
 {
     struct kiln_cache_key key = sample_key(number);

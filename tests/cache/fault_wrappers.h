@@ -29,7 +29,7 @@ struct fault {
 void fault_wrappers_arm(struct fault fault, unsigned long at);
 /* Ends it. Returns how many calls were made since then. */
 unsigned long fault_wrappers_disarm(void);
-/* Whether an unlinkat() failed since it was armed last: then a file may be left. */
+/* True if an unlinkat() failed since it was armed last: then a file may be left. */
 bool fault_wrappers_unlink_failed(void);
 /* What was armed last, for messages. Valid until the next call. */
 const char *fault_wrappers_describe(void);

@@ -41,7 +41,7 @@ static void run(unsigned port, const char *password)
     _exit(EXIT_NO_SERVER);
 }
 
-/* Whether somebody who speaks the protocol answers there. */
+/* True if somebody who speaks the protocol answers there. */
 static bool answers(unsigned port)
 {
     struct sockaddr_in address = {.sin_family = AF_INET,

@@ -79,7 +79,7 @@ static void store(struct kiln_remote_cache *remote, unsigned number)
     kiln_cache_key_fini(&key);
 }
 
-/* Whether the entry is there; ends the program when it is a wrong one. */
+/* True if the entry is there; ends the program when it is a wrong one. */
 static bool is_found(struct kiln_remote_cache *remote, unsigned number)
 {
     struct kiln_cache_key key = sample_key(number);

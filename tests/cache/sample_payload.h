@@ -9,7 +9,7 @@ enum { SAMPLE_PAYLOAD_LEAST_BYTES = 8 };
 
 /* Fills `size` bytes, at least the least, with what key `number` and `seed` decide. */
 void sample_payload_fill(void *payload, size_t size, unsigned number, unsigned seed);
-/* Whether somebody filled exactly these bytes for key `number`. */
+/* True if somebody filled exactly these bytes for key `number`. */
 bool sample_payload_is_whole(const void *payload, size_t size, unsigned number);
 
 /* A small generator: the same state gives the same numbers everywhere. */

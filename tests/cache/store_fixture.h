@@ -15,12 +15,12 @@ struct kiln_cache_store *store_fixture_open_layers(const char *directory, const 
 
 /* Inserts a sample payload of `size` bytes under sample_key(number). */
 void store_fixture_insert(struct kiln_cache_store *store, unsigned number, size_t size);
-/* Whether a lookup finds it whole; fails the test when it finds anything else. */
+/* True if a lookup finds it whole; fails the test when it finds anything else. */
 bool store_fixture_has(struct kiln_cache_store *store, unsigned number);
 
 /* The path of the entry of sample_key(number) below `directory`; used again a few calls later. */
 const char *store_fixture_path(const char *directory, unsigned number);
-/* Whether there is a file, which is no use of it. */
+/* True if there is a file, which is no use of it. */
 bool store_fixture_is_file(const char *directory, unsigned number);
 /* Sets the file's time to so many seconds before now, or ahead of it when negative. */
 void store_fixture_age(const char *path, int64_t seconds);

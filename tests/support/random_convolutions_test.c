@@ -34,7 +34,7 @@ static const struct kiln_node *producer_of(const struct kiln_graph *graph, uint3
     return producer == KILN_NONE ? NULL : &graph->nodes[producer];
 }
 
-/* Whether a convolution is among the nodes that a tensor is made of, not far away. */
+/* True if a convolution is among the nodes that a tensor is made of, not far away. */
 static bool is_of_convolution(const struct kiln_graph *graph, uint32_t tensor, uint32_t depth)
 {
     const struct kiln_node *node = producer_of(graph, tensor);

@@ -552,7 +552,7 @@ static bool append_chain(struct kiln_random_generator *generator,
 
 /* ---- one of them ---- */
 
-/* Whether the options have the modes that attention is written with. */
+/* True if the options have the modes that attention is written with. */
 static bool allows_chains(const struct kiln_random_generator *generator)
 {
     static const enum kiln_pointwise_mode modes[] = {

@@ -109,7 +109,7 @@ int64_t kiln_random_count_elements(const struct kiln_random_dims *dims);
 bool kiln_random_find_shape(struct kiln_random_generator *generator,
                             const struct kiln_random_dims *dims,
                             struct kiln_random_shape *ret_shape);
-/* Whether a tensor's type has a rule in products, and it has two axes. */
+/* True if a tensor's type has a rule in products, and it has two axes. */
 bool kiln_random_is_factor(const struct kiln_random_generator *generator, uint32_t ordinal);
 /* An earlier tensor that can be a factor, of exactly these sizes where some are given. */
 uint32_t kiln_random_find_factor(struct kiln_random_generator *generator,

@@ -167,7 +167,7 @@ struct reductions {
     uint32_t whole_scales; /* RMSNorms with a scale per element, of a batch above 1 */
 };
 
-/* Whether a producer of the node's operand, at most three nodes up, reads a reduction over the same
+/* True if a producer of the node's operand, at most three nodes up, reads a reduction over the same
  * axes. */
 static bool continues_chain(const struct kiln_graph *graph, const struct kiln_node *reduction,
                             uint32_t tensor, uint32_t depth)

@@ -28,7 +28,7 @@ struct alignas(16) kiln_pack {
 #define KILN_ARE_LINES_SHARED(shape)                                                               \
     ((shape) / 65536u == 7 && KILN_SHAPE_PACKS(shape) == 4)
 
-/* Whether rows are parts of lines, within which packs are permuted. */
+/* True if rows are parts of lines, within which packs are permuted. */
 #define KILN_ARE_LINES_PERMUTED(shape)                                                             \
     ((shape) / 65536u == 3 && 8 % KILN_SHAPE_PACKS(shape) == 0)
 
@@ -129,7 +129,7 @@ KILN_DEVICE unsigned kiln_lane_offset(unsigned row, unsigned pack, unsigned shap
                : 0;
 }
 
-/* Whether multiples of a number of rows have no bit of an order in common with fewer rows than that. */
+/* True if multiples of a number of rows have no bit of an order in common with fewer rows than that. */
 #define KILN_IS_APART(rows) ((rows) % 64 == 0 || ((rows) & ((rows) - 1)) == 0)
 
 /*

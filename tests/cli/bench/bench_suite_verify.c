@@ -83,7 +83,7 @@ static enum kiln_status execute(struct run *run, struct subject *subject, struct
     return status;
 }
 
-/* Whether every output is within its bound and nothing else was written. */
+/* True if every output is within its bound and nothing else was written. */
 static bool compare(struct run *run, struct subject *subject, const char *name,
                     struct kiln_error *error)
 {

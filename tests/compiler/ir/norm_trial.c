@@ -131,7 +131,7 @@ static bool is_batchnorm(const struct kiln_norm_kind *kind)
     return kind->kind >= KILN_NODE_BATCHNORM_INFERENCE;
 }
 
-/* Whether the list goes on here. */
+/* True if the list goes on here. */
 static bool is_operand(const struct kiln_norm_operand *at)
 {
     return forms[at->role].extent != NO_NORMS;

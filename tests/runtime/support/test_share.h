@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-/* Whether case `number`, from 0 on, is in the part of this run. */
+/* True if case `number`, from 0 on, is in the part of this run. */
 bool test_share_has(unsigned long number);
 
 #endif

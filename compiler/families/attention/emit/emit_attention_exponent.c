@@ -57,7 +57,7 @@ static void split_condition(const struct kiln_emission *emission, struct kiln_ex
     exponent->value = op->operands[1];
 }
 
-/* Whether all that leaves the kernel has 16 bits. */
+/* True if all that leaves the kernel has 16 bits. */
 static bool stores_halves(const struct kiln_emission *emission)
 {
     const struct kiln_fusion_group *group = emission->group;

@@ -26,7 +26,7 @@ struct kiln_exponent {
  * in the exponent is less than 2^-14 then. */
 struct kiln_exponent kiln_find_score_exponent(const struct kiln_emission *emission);
 
-/* Whether kiln_score computes only what is seen, and columns are hidden by the template. */
+/* True if kiln_score computes only what is seen, and columns are hidden by the template. */
 bool kiln_hides_scores_last(const struct kiln_emission *emission);
 
 /* "const float v7 = kiln_fma_f32(...);" of a score times a constant plus something; false where a
@@ -35,7 +35,7 @@ bool kiln_emit_scaled_sum(const struct kiln_emission *emission,
                           const struct kiln_value_table *table, uint32_t value,
                           struct kiln_buffer *source) KILN_NODISCARD;
 
-/* Whether an operation is an exponential that is rounded to 16 bits before it is multiplied, so
+/* True if an operation is an exponential that is rounded to 16 bits before it is multiplied, so
  * that the instruction for 2^x and one rounding of its argument are precise enough; and what of. */
 bool kiln_is_weight_exponential(const struct kiln_emission *emission, uint32_t value);
 struct kiln_exponent kiln_find_weight_exponent(const struct kiln_emission *emission,

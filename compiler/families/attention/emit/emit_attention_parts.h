@@ -15,12 +15,12 @@ kiln_attention_of(const struct kiln_emission *emission)
     return kiln_attention_schedule_of(emission->schedule);
 }
 
-/* Whether an access is loaded for elements of scores; and those that are the same in all of a row.
+/* True if an access is loaded for elements of scores; and those that are the same in all of a row.
  */
 bool kiln_is_score_access(const struct kiln_emission *emission, uint32_t access);
 bool kiln_is_score_row_access(const struct kiln_emission *emission, uint32_t access);
 
-/* Whether scores may be finite and yet too large to be multiplied by the exponent's factor before
+/* True if scores may be finite and yet too large to be multiplied by the exponent's factor before
  * the difference to their maximum is taken: masks of -1e9, or of the lowest number there is, are
  * usual. From 2^24 on roundings of that product are as large as the exponents themselves. */
 bool kiln_may_scores_be_huge(const struct kiln_emission *emission);

@@ -56,7 +56,7 @@ static void append_loads(const struct kiln_emission *emission, enum kiln_place p
     kiln_buffer_append_text(source, "\n");
 }
 
-/* Whether a value is the condition of the limits, which is the text's own. What follows a softmax
+/* True if a value is the condition of the limits, which is the text's own. What follows a softmax
  * is not told whether there are any. */
 static bool is_limit(const struct kiln_emission *emission, enum kiln_place place, uint32_t value)
 {
@@ -110,7 +110,7 @@ static bool *find_needed(const struct kiln_emission *emission, enum kiln_place p
     return needed;
 }
 
-/* Whether coordinates of scores are others than those of the result. */
+/* True if coordinates of scores are others than those of the result. */
 static bool has_other_indices(const struct kiln_emission *emission)
 {
     return kiln_attention_of(emission)->rows == KILN_SCORE_ROWS_TRANSPOSED ||
@@ -207,7 +207,7 @@ static void append_body(const struct kiln_emission *emission, enum kiln_place pl
 
 /* ---- from sums to weights ---- */
 
-/* Whether what is loaded only multiplies or divides scores: their factor. */
+/* True if what is loaded only multiplies or divides scores: their factor. */
 static bool only_scales(const struct kiln_emission *emission, uint32_t loaded)
 {
     const struct kiln_fusion_group *group = emission->group;

@@ -154,7 +154,7 @@ static struct side side_of(const struct kiln_ir *ir, uint32_t row_axis, uint32_t
     return side;
 }
 
-/* Whether an offset can be added to all indices of a domain in 32 bits, as the kernel does. */
+/* True if an offset can be added to all indices of a domain in 32 bits, as the kernel does. */
 static bool fits_indices(const struct kiln_domain *domain, int64_t offset)
 {
     bool fits = offset > INT32_MIN && offset < INT32_MAX;
@@ -339,7 +339,7 @@ static enum hidden hidden_value(const struct kiln_ir *ir, const struct kiln_fusi
     }
 }
 
-/* Whether all weights are 0 where the limits hide them. */
+/* True if all weights are 0 where the limits hide them. */
 static bool are_weights_hidden(const struct kiln_ir *ir, const struct kiln_fusion_group *group,
                                const struct kiln_attention_schedule *attention)
 {
@@ -420,7 +420,7 @@ static uint32_t exponential_of(const struct kiln_ir *ir, uint32_t weights)
     return op_at(ir, value)->opcode == KILN_OP_SCORE_EXP ? value : KILN_NONE;
 }
 
-/* Whether it says that an index along this axis, counted from the right, is below a length. */
+/* True if it says that an index along this axis, counted from the right, is below a length. */
 static bool is_below(const struct kiln_ir *ir, const struct kiln_op *condition, uint8_t from_right,
                      uint32_t row_axis, uint32_t length)
 {

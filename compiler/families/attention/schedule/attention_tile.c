@@ -117,7 +117,7 @@ static bool fits_lds(const struct kiln_attention_schedule *attention,
     return kiln_attention_lds_bytes(attention, target) <= most;
 }
 
-/* Whether there can be fewer columns, of which an instruction's step is whole. */
+/* True if there can be fewer columns, of which an instruction's step is whole. */
 static bool take_fewer_columns(struct kiln_attention_schedule *attention,
                                const struct kiln_target *target, uint32_t step)
 {
@@ -130,7 +130,7 @@ static bool take_fewer_columns(struct kiln_attention_schedule *attention,
     return true;
 }
 
-/* Whether there is a smaller tile: fewer columns, then fewer waves. */
+/* True if there is a smaller tile: fewer columns, then fewer waves. */
 static bool shrink(struct kiln_attention_schedule *attention, const struct kiln_target *target,
                    uint32_t step)
 {

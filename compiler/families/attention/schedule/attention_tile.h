@@ -8,7 +8,7 @@
 #include "compiler/families/attention/schedule/attention_schedule.h"
 #include "compiler/families/contraction/schedule/contraction_schedule.h"
 
-/* Whether attention has kernels of its own on a target. */
+/* True if attention has kernels of its own on a target. */
 bool kiln_attention_is_for(const struct kiln_target *target);
 
 /* Chooses mma, tiles, waves, buffers and where the left operand waits, from staged, m, n, k and d;

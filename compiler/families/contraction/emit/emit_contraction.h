@@ -19,10 +19,10 @@ void kiln_emit_contraction_core(const struct kiln_emission *emission, struct kil
 /* "device/mma/mfma.h". Static. */
 const char *kiln_contraction_core_header(const struct kiln_emission *emission);
 
-/* Whether nothing is computed of the operand, however its elements are put together. */
+/* True if nothing is computed of the operand, however its elements are put together. */
 bool kiln_contraction_is_moved(const struct kiln_emission *emission,
                                const struct kiln_operand_schedule *operand);
-/* Whether the operand's packs, along k or along its rows, may be staged as they lie in memory:
+/* True if the operand's packs, along k or along its rows, may be staged as they lie in memory:
  * nothing is computed of it, and no pack is cut. */
 bool kiln_contraction_is_copied(const struct kiln_emission *emission,
                                 const struct kiln_operand_schedule *operand);

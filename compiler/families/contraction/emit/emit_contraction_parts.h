@@ -61,7 +61,7 @@ void kiln_emit_batch_facts(const struct kiln_emission *emission, struct kiln_buf
 /* A stride of an access: KILN_ARGUMENT(s1_0) or KILN_CONSTANT(1). */
 void kiln_emit_contraction_stride(const struct kiln_emission *emission, uint32_t access,
                                   uint32_t stride, struct kiln_buffer *source);
-/* Whether an access loads how long a ragged tensor's batches are. */
+/* True if an access loads how long a ragged tensor's batches are. */
 bool kiln_is_length_access(const struct kiln_emission *emission, uint32_t access);
 /* "{...}", a kiln_map. `repeat` is "left" or the like, the operand whose batches share elements;
  * of the result NULL. */
@@ -128,7 +128,7 @@ bool kiln_is_loaded_in_runs(const struct kiln_emission *emission, uint32_t acces
 bool kiln_is_access_windowed(const struct kiln_emission *emission, uint32_t access);
 bool kiln_is_side_windowed(const struct kiln_emission *emission,
                            const struct kiln_contraction_side *side);
-/* Whether an access's rows, or k, are counted from the first of all, not from the tile's: its
+/* True if an access's rows, or k, are counted from the first of all, not from the tile's: its
  * pointer stays where it is. is_access_split: either. */
 bool kiln_counts_rows_from_first(const struct kiln_emission *emission, uint32_t access);
 bool kiln_counts_k_from_first(const struct kiln_emission *emission, uint32_t access);

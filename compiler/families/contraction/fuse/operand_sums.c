@@ -22,14 +22,14 @@ static bool may_have_sums(const struct kiln_group_builder *builder, uint32_t ind
            (op->scalar == KILN_SCALAR_F32 || op->scalar == KILN_SCALAR_F64);
 }
 
-/* Whether each batch, if there are several, has rows enough for a work-group. */
+/* True if each batch, if there are several, has rows enough for a work-group. */
 static bool has_rows(const struct kiln_contraction *contraction, uint32_t side)
 {
     int64_t rows = kiln_contraction_size(contraction, side == 0 ? KILN_AXIS_M : KILN_AXIS_N);
     return rows >= MIN_ROWS || kiln_contraction_size(contraction, KILN_AXIS_BATCH) == 1;
 }
 
-/* Whether an operand is loaded, or computed from few loads of its own size: a LOAD, and what is
+/* True if an operand is loaded, or computed from few loads of its own size: a LOAD, and what is
  * read from memory instead of being computed again. */
 static bool has_few_inputs(struct kiln_group_builder *builder, uint32_t operand)
 {
@@ -59,7 +59,7 @@ static bool has_few_inputs(struct kiln_group_builder *builder, uint32_t operand)
     return inputs <= MAX_INPUTS;
 }
 
-/* Whether a product's kernel may add up a sum of its operand too. A sum of the result's own domain
+/* True if a product's kernel may add up a sum of its operand too. A sum of the result's own domain
  * could not be told from it. */
 static bool may_sum_beside(struct kiln_group_builder *builder, uint32_t product, uint32_t sum)
 {
@@ -160,7 +160,7 @@ uint32_t kiln_operand_sum_domain(const struct kiln_group_builder *builder,
     return is_whole ? builder->ir->ops[sum].domain : KILN_NONE;
 }
 
-/* Whether a value is the same wherever it is computed: of constants and of what is in memory. */
+/* True if a value is the same wherever it is computed: of constants and of what is in memory. */
 static bool is_of_memory(const struct kiln_group_builder *builder, uint32_t value, uint32_t depth)
 {
     const struct kiln_op *op = &builder->ir->ops[value];

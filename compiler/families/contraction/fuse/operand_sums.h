@@ -17,7 +17,7 @@ void kiln_find_operand_sums(struct kiln_group_builder *builder);
  * none, or it cannot. */
 bool kiln_place_operand_sum(struct kiln_group_builder *builder, uint32_t index);
 
-/* Whether a REDUCE is in such a kernel. */
+/* True if a REDUCE is in such a kernel. */
 bool kiln_is_sum_beside(const struct kiln_group_builder *builder, uint32_t index);
 
 /* The domain of the sum that the cluster's kernel has all of; KILN_NONE where there is none, or
@@ -25,7 +25,7 @@ bool kiln_is_sum_beside(const struct kiln_group_builder *builder, uint32_t index
 uint32_t kiln_operand_sum_domain(const struct kiln_group_builder *builder,
                                  const struct kiln_cluster *cluster);
 
-/* Whether the kernel of a cluster that has such a sum could compute this operation, of which some
+/* True if the kernel of a cluster that has such a sum could compute this operation, of which some
  * operand is of that cluster: from the sum, and nothing that the product's elements are of. */
 bool kiln_operand_sum_allows(const struct kiln_group_builder *builder,
                              const struct kiln_cluster *cluster, uint32_t index);

@@ -100,7 +100,7 @@ static bool may_load(const struct kiln_group_builder *builder, uint32_t value,
 }
 
 /*
- * Whether the kernel of a contraction may compute this operand element by element from what it
+ * True if the kernel of a contraction may compute this operand element by element from what it
  * loads, `stored` (or KILN_NONE) among it: no reduction, no index, few loads, little arithmetic.
  */
 static bool can_be_prologue(struct kiln_group_builder *builder, uint32_t operand, uint32_t stored,

@@ -8,7 +8,7 @@
 
 #include "compiler/fuse/group_builder.h"
 
-/* Whether the kernel of this contraction's cluster, which reduces nothing so far, may accumulate
+/* True if the kernel of this contraction's cluster, which reduces nothing so far, may accumulate
  * its elements over these axes of its domain. */
 bool kiln_may_have_statistics(const struct kiln_group_builder *builder,
                               const struct kiln_cluster *cluster, uint32_t axes);

@@ -89,7 +89,7 @@ uint32_t kiln_contraction_heaviest(const struct kiln_contraction_problem *proble
     return found;
 }
 
-/* Whether some axis of a role is of the result's that values of the group are reduced along. */
+/* True if some axis of a role is of the result's that values of the group are reduced along. */
 static bool is_reduced_along(const struct kiln_contraction_problem *problem,
                              enum kiln_axis_role role)
 {
@@ -103,7 +103,7 @@ static bool is_reduced_along(const struct kiln_contraction_problem *problem,
     return false;
 }
 
-/* Whether an access has neighbours along a role: the stride of one of its axes is 1. */
+/* True if an access has neighbours along a role: the stride of one of its axes is 1. */
 static bool is_dense_along(const struct kiln_contraction_problem *problem, uint32_t access,
                            enum kiln_axis_role role)
 {

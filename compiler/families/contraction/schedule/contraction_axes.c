@@ -130,7 +130,7 @@ static void sort_axes(const struct kiln_contraction_problem *problem, uint32_t a
     }
 }
 
-/* Whether the kernel counts along an axis of the result for an INDEX. */
+/* True if the kernel counts along an axis of the result for an INDEX. */
 static bool is_indexed(const struct kiln_contraction_problem *problem, uint8_t from_right)
 {
     for (uint32_t i = 0; i < problem->group->op_count; i++) {
@@ -221,7 +221,7 @@ static uint32_t merge_axes(const struct kiln_kernel_axes *kernel,
 }
 
 /*
- * Whether a role's axes become one when they are merged, or the last one, with whose length loads
+ * True if a role's axes become one when they are merged, or the last one, with whose length loads
  * are wider, becomes longer. Merging others only would save a division, and make other kernels of
  * other sizes.
  */

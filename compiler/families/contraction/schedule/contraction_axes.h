@@ -26,11 +26,11 @@ struct kiln_kernel_axes {
 /* Fills all but problem and is_transposed, which are set, and the phases of the schedule. */
 void kiln_find_kernel_axes(struct kiln_kernel_axes *kernel);
 
-/* Whether an axis counts the groups of a convolution's channels: a batch that goes along the same
+/* True if an axis counts the groups of a convolution's channels: a batch that goes along the same
  * axis of the result as columns. */
 bool kiln_is_group_axis(const struct kiln_contraction *contraction, uint32_t axis);
 
-/* Whether an access walks along these axes as along one; those of one index are passed over. */
+/* True if an access walks along these axes as along one; those of one index are passed over. */
 bool kiln_is_linear(const struct kiln_contraction_problem *problem,
                     const struct kiln_access *access, const struct kiln_contraction_axis *axes,
                     uint32_t count);

@@ -8,7 +8,7 @@
 
 #include "compiler/families/contraction/schedule/contraction_axes.h"
 
-/* Whether the form is taken: where it is possible and either forced or, nothing being forced,
+/* True if the form is taken: where it is possible and either forced or, nothing being forced,
  * groups have few channels. */
 bool kiln_is_contraction_direct(const struct kiln_contraction_problem *problem);
 

@@ -13,14 +13,14 @@ bool kiln_contraction_begin_accesses(const struct kiln_contraction_problem *prob
  * every access; rows of the kernel are n of the CONTRACT where it is transposed. */
 void kiln_contraction_lay_out_axes(struct kiln_contraction_problem *problem, bool is_transposed);
 
-/* Whether rows of an operand's tiles are rows, or columns, of the result; `summed` is one of them
+/* True if rows of an operand's tiles are rows, or columns, of the result; `summed` is one of them
  * too. */
 bool kiln_is_left_operand(const struct kiln_contraction_schedule *contraction,
                           const struct kiln_operand_schedule *operand);
 bool kiln_is_right_operand(const struct kiln_contraction_schedule *contraction,
                            const struct kiln_operand_schedule *operand);
 
-/* Whether any of these axes goes along a window. */
+/* True if any of these axes goes along a window. */
 bool kiln_is_axis_windowed(const struct kiln_contraction_schedule *contraction,
                            const struct kiln_operand_schedule *operand, bool is_k, uint32_t axis);
 

@@ -25,7 +25,7 @@ static bool is_packed_access_aligned(const struct kiln_contraction_problem *prob
                kiln_packed_access_bytes(memory->dtype, vector);
 }
 
-/* Whether a pointer and all strides but the dense one keep a vector's alignment where the target
+/* True if a pointer and all strides but the dense one keep a vector's alignment where the target
  * needs it. */
 bool kiln_is_access_aligned(const struct kiln_contraction_problem *problem, uint32_t access,
                             uint32_t dense, uint32_t vector)
@@ -68,7 +68,7 @@ static bool has_blocks_along(const struct kiln_contraction_problem *problem, uin
     return (dense == KILN_STRIDE_ROW ? walks->row_repeat : walks->k_repeat) != 0;
 }
 
-/* Whether every access of the place can take `vector` neighbours along a dense stride at once, to
+/* True if every access of the place can take `vector` neighbours along a dense stride at once, to
  * the end of the axis. */
 bool kiln_are_accesses_whole(const struct kiln_contraction_problem *problem, enum kiln_place place,
                              uint32_t dense, int64_t size, uint32_t vector)
@@ -85,7 +85,7 @@ bool kiln_are_accesses_whole(const struct kiln_contraction_problem *problem, enu
     return true;
 }
 
-/* Whether indices of some of an operand's accesses are taken apart. */
+/* True if indices of some of an operand's accesses are taken apart. */
 bool kiln_is_operand_split(const struct kiln_contraction_problem *problem,
                            const struct kiln_operand_schedule *operand)
 {
@@ -104,7 +104,7 @@ bool kiln_is_operand_split(const struct kiln_contraction_problem *problem,
     return false;
 }
 
-/* Whether an operand's memory runs along its rows. */
+/* True if an operand's memory runs along its rows. */
 bool kiln_runs_along_rows(const struct kiln_contraction_problem *problem,
                           const struct kiln_operand_schedule *operand)
 {

@@ -10,7 +10,7 @@
 /* Rows that a work-item loads at once, at most. */
 enum { KILN_WIDEST_RUN = 8 };
 
-/* Whether a pointer and all strides but the dense one keep a vector's alignment where the target
+/* True if a pointer and all strides but the dense one keep a vector's alignment where the target
  * needs it. */
 bool kiln_is_access_aligned(const struct kiln_contraction_problem *problem, uint32_t access,
                             uint32_t dense, uint32_t vector);
@@ -21,17 +21,17 @@ bool kiln_are_packs_aligned(const struct kiln_contraction_problem *problem, uint
 /* True if packs of the operand along k are joined from aligned words (device/unaligned.h). */
 bool kiln_joins_packs(const struct kiln_contraction_problem *problem,
                       const struct kiln_operand_schedule *operand);
-/* Whether every access of the place can take `vector` neighbours along a dense stride at once, to
+/* True if every access of the place can take `vector` neighbours along a dense stride at once, to
  * the end of the axis, which is `size` long. */
 bool kiln_are_accesses_whole(const struct kiln_contraction_problem *problem, enum kiln_place place,
                              uint32_t dense, int64_t size, uint32_t vector);
-/* Whether indices of some of an operand's accesses are taken apart. */
+/* True if indices of some of an operand's accesses are taken apart. */
 bool kiln_is_operand_split(const struct kiln_contraction_problem *problem,
                            const struct kiln_operand_schedule *operand);
-/* Whether an operand's memory runs along its rows. */
+/* True if an operand's memory runs along its rows. */
 bool kiln_runs_along_rows(const struct kiln_contraction_problem *problem,
                           const struct kiln_operand_schedule *operand);
-/* Whether an operand is loaded in runs of KILN_WIDEST_RUN rows, or in packs along k, wherever whole
+/* True if an operand is loaded in runs of KILN_WIDEST_RUN rows, or in packs along k, wherever whole
  * tiles are; else element by element. */
 bool kiln_has_whole_loads(const struct kiln_contraction_problem *problem,
                           const struct kiln_operand_schedule *operand);

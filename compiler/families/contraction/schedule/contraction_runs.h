@@ -20,7 +20,7 @@
 bool kiln_join_channels(const struct kiln_contraction_problem *problem, uint32_t pack,
                         struct kiln_contraction *ret_joined);
 
-/* Whether the last axis of k is loaded in runs of packs; then its size is rounded up in the
+/* True if the last axis of k is loaded in runs of packs; then its size is rounded up in the
  * kernel's axes. Only where vectors may begin at any element. */
 bool kiln_has_runs(const struct kiln_kernel_axes *kernel, uint32_t pack);
 

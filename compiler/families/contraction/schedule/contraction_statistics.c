@@ -18,7 +18,7 @@ static bool is_reduced(const struct kiln_ir *ir, const struct kiln_fusion_group 
     return from_right < rank && ((group->reduced_axes >> (rank - 1 - from_right)) & 1u) != 0;
 }
 
-/* Whether the axes of a role, all or none of them, are reduced. */
+/* True if the axes of a role, all or none of them, are reduced. */
 static bool is_role_reduced(const struct kiln_ir *ir, const struct kiln_fusion_group *group,
                             enum kiln_axis_role role)
 {

@@ -18,7 +18,7 @@ enum {
 
 /* ---- where strips are possible ---- */
 
-/* Whether a window's coordinate changes along the last of some axes and no other. */
+/* True if a window's coordinate changes along the last of some axes and no other. */
 static bool goes_along_last(const int64_t *steps, uint32_t count)
 {
     for (uint32_t i = 0; i + 1 < count; i++) {

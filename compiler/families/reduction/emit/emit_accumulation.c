@@ -18,7 +18,7 @@ static void append_loaded(const struct kiln_reduction_emission *reduction, uint3
                        kiln_access_is_splat(reduction->emission, access) ? "0" : element);
 }
 
-/* Whether the count that COMBINE merges into is one for all elements. */
+/* True if the count that COMBINE merges into is one for all elements. */
 static bool has_one_count(const struct kiln_reduction_emission *reduction, bool is_tail)
 {
     return is_tail || kiln_reduction_is_columns(reduction->reduction);

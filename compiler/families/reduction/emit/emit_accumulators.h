@@ -25,12 +25,12 @@ bool kiln_accumulator_is_moments(const struct kiln_accumulator *accumulator);
 const char *kiln_accumulator_operation(const struct kiln_accumulator *accumulator);
 /* What changes nothing, as a literal: "-__builtin_inff()". Static. */
 const char *kiln_accumulator_neutral(const struct kiln_accumulator *accumulator);
-/* Whether the lanes' accumulator is a number for each lane, lanes.a0.value[e], and one flag for NaN
+/* True if the lanes' accumulator is a number for each lane, lanes.a0.value[e], and one flag for NaN
  * in any of them, lanes.a0.nan. In a loop, or with a flag for each lane as the form `columns` would
  * need, flags cost more than they save. */
 bool kiln_accumulator_has_flag(const struct kiln_reduction_emission *reduction,
                                const struct kiln_accumulator *accumulator);
-/* Whether the elements are accumulators, of segments. */
+/* True if the elements are accumulators, of segments. */
 bool kiln_emission_is_combine(const struct kiln_reduction_emission *reduction);
 /* True if moments in `lanes` have a count for each element. */
 bool kiln_lanes_have_counts(const struct kiln_reduction_emission *reduction);

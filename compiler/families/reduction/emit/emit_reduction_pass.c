@@ -72,7 +72,7 @@ static void append_row_value(const struct kiln_reduction_emission *reduction, ui
     kiln_buffer_append_text(source, ";\n");
 }
 
-/* Whether a value is a member of `row`. */
+/* True if a value is a member of `row`. */
 static bool is_in_row(const struct kiln_reduction_emission *reduction, uint32_t position)
 {
     uint32_t value = reduction->emission->group->ops[position];

@@ -32,7 +32,7 @@ static bool may_merge(const struct kiln_group_builder *builder, const struct kil
            a->axes == b->axes;
 }
 
-/* Whether no other reduction will ever join the cluster because it reads what this one's operand
+/* True if no other reduction will ever join the cluster because it reads what this one's operand
  * does. */
 static bool is_complete(const struct kiln_cluster *cluster)
 {

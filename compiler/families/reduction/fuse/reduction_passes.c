@@ -41,7 +41,7 @@ static const struct kiln_access *find_load(const struct kiln_fusion_group *group
     return NULL;
 }
 
-/* Whether an INDEX counts along an axis that the group reduces. */
+/* True if an INDEX counts along an axis that the group reduces. */
 static bool index_varies(const struct kiln_ir *ir, const struct kiln_fusion_group *group,
                          const struct kiln_op *op)
 {

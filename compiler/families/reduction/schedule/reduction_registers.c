@@ -89,7 +89,7 @@ static uint32_t usable_registers(const struct kiln_target *target, uint32_t bloc
     return block > KILN_LARGE_BLOCK ? target->vgprs / 2 : target->vgprs;
 }
 
-/* Whether each work-item of a work-group of `block` can hold `steps` steps: requirements 2 and 3 of
+/* True if each work-item of a work-group of `block` can hold `steps` steps: requirements 2 and 3 of
  * reduction_layout.c. */
 static bool can_hold(const struct kiln_reduction_problem *problem,
                      const struct kiln_schedule *schedule, uint32_t block, uint64_t steps)
@@ -109,7 +109,7 @@ bool kiln_can_hold_rows(const struct kiln_reduction_problem *problem,
            can_hold(problem, schedule, items_along_reduced * items_along_kept, steps);
 }
 
-/* Whether the unrolled code of so many steps takes so long to compile that more work-items, with
+/* True if the unrolled code of so many steps takes so long to compile that more work-items, with
  * fewer steps each, are better. LLVM 15 takes 23 ms for each step of a layernorm with swish in
  * half; on an H200, where kernels are made to be measured, half as many steps make a softmax in
  * half 14 % slower. */

@@ -35,7 +35,7 @@ static uint64_t row_bytes(const struct kiln_fusion_group *group,
     return total;
 }
 
-/* Whether numbers of steps, up to the end of the last turn, need 64 bits. */
+/* True if numbers of steps, up to the end of the last turn, need 64 bits. */
 static bool steps_need_64_bits(const struct kiln_schedule *schedule)
 {
     const struct kiln_reduction_schedule *reduction = kiln_reduction_schedule_of(schedule);
