@@ -3,8 +3,9 @@
  * KILN_ITEMS_ALONG_KEPT work-items. Each walks over its steps of a row, once per pass, and accumulates. Then the work-items of a
  * row merge their accumulators: by exchange within a wave, through local memory between waves.
  *
- *   rows      a step is a vector along the row; neighbouring work-items share the row. What does not fill a vector (the
- *             "tails") is shared out to the work-items element by element.
+ *   rows      a step is a vector along the row; neighbouring work-items share the row. Either the last vector is moved back
+ *             to where it is whole, and elements that two vectors have count once, or the elements that fill no vector (the
+ *             "tails") are shared out to the work-items one by one.
  *   columns   a step is an element of each of KILN_VECTOR neighbouring rows; neighbouring work-items have neighbouring rows.
  *             The last vector of rows is moved back to where it is whole, so some rows are done twice, with equal results.
  *

@@ -358,7 +358,8 @@ static struct pooled find_maximum(const struct pooling *pooling, uint32_t x)
 {
     struct kiln_ir *ir = pooling->ir;
     bool has_zeros = pooling->resample->pads_zeros && reaches_padding(pooling);
-    bool is_image = holds_image(pooling) && !(has_zeros && has_index(pooling));
+    /* Whether general kernels reach padding depends on sizes. */
+    bool is_image = holds_image(pooling) && !(has_zeros && (has_index(pooling) || ir->is_general));
     struct pooled pooled = is_image ? maximum_of_image(pooling, x) : maximum_of_windows(pooling, x);
     uint32_t least = real(pooling, lowest(pooling));
     if (has_index(pooling))

@@ -186,8 +186,10 @@ static enum kiln_status make_loaded(void *context, const struct kiln_cache_key *
         status = load_anew(request, &program, &refused, &loaded, error);
         is_final = program == before; /* there is no other */
     }
-    if (is_refusal(status))
-        status = only_looks ? KILN_UNSUPPORTED : remember_refusal(device, &loaded, error);
+    if (is_refusal(status) && only_looks)
+        status = error->status = KILN_UNSUPPORTED;
+    else if (is_refusal(status))
+        status = remember_refusal(device, &loaded, error);
     kiln_shared_program_unref(program);
     if (status == KILN_OK)
         *ret_object = loaded;

@@ -224,6 +224,12 @@ Test(override_shapes_run, smaller_shapes_of_every_family_compile_nothing)
         "!conv_mode='CROSS_CORRELATION'",
         "Sdpa q=2,4,37,32:HALF k=2,2,67,32:HALF v=2,2,67,32:HALF o=2,4,37,32:HALF "
         "!causal_mask=true",
+        /* No window reaches the zeros that pad the image. */
+        "ResampleFwd x=9,12,1,3 y=9,12,1,1 !resample_mode='MAXPOOL' !padding_mode='ZERO_PAD' "
+        "!pre_padding=[0,0] !post_padding=[0,0] !stride=[1,1] !window=[1,3]",
+        "ResampleFwd x=3,8,11,12 y=3,8,11,12 !resample_mode='AVGPOOL_EXCLUDE_PADDING' "
+        "!padding_mode='ZERO_PAD' !pre_padding=[1,1] !post_padding=[1,1] !stride=[1,1] "
+        "!window=[3,3]",
     };
     for (size_t i = 0; i < sizeof sketches / sizeof *sketches; i++)
         run_random_shapes(sketches[i]);

@@ -14,7 +14,8 @@ struct kiln_code_table {
     unsigned flip;
 };
 
-/* Bytes of two words: 0 to 3 are those of `low`, and 4 to 7 those of `high`. The selector is a constant on CUDA, which has one of nibbles. */
+/* Bytes of two words: 0 to 3 are those of `low`, and 4 to 7 those of `high`. CUDA's selector has nibbles instead of bytes. Selectors
+ * are constants there, so the conversion is folded. */
 KILN_DEVICE unsigned kiln_permute_bytes(unsigned high, unsigned low, unsigned selector)
 {
 #if defined(__AMDGCN__)

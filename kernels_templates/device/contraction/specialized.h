@@ -105,6 +105,7 @@ enum {
                            ? KILN_UNITS_AHEAD / KILN_TURNS_AHEAD
                            : 1
 };
+static_assert(!KILN_IS_AHEAD || KILN_STAGE_GROUPS == 1, "all producers take every tile");
 
 #define KILN_TILES_ON_THE_WAY(side, SIDE)                                                          \
     KILN_DEVICE void kiln_##side##_look_ahead(const kiln_arguments &arguments,                     \

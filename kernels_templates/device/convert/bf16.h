@@ -18,13 +18,21 @@ KILN_DEVICE float kiln_decode_bf16(kiln_storage_bf16 x)
     return kiln_from_bits_f32((unsigned)x << 16);
 }
 
-/* Processors with an instruction for two at once. By name: LLVM 22 cannot compile some casts to __bf16, as of a copied sign. */
+/*
+ * Processors with an instruction for two at once. LLVM selects it, since it has to know what it waits for: an instruction in
+ * assembly language gets no wait states. The empty one hides where the numbers come from, because LLVM 22 cannot select a cast to
+ * __bf16 of a copied sign.
+ */
 #if defined(__gfx950__) || defined(__gfx1250__) || defined(__gfx1251__)
 #define KILN_CONVERTS_TO_BF16
 KILN_DEVICE unsigned kiln_convert_pair_bf16(float first, float second)
 {
+    typedef float pair_f32 __attribute__((ext_vector_type(2)));
+    typedef __bf16 pair_bf16 __attribute__((ext_vector_type(2)));
+    __asm__("" : "+v"(first), "+v"(second));
+    const pair_bf16 pair = __builtin_convertvector((pair_f32){first, second}, pair_bf16);
     unsigned result;
-    __asm__("v_cvt_pk_bf16_f32 %0, %1, %2" : "=v"(result) : "v"(first), "v"(second));
+    __builtin_memcpy(&result, &pair, sizeof result);
     return result;
 }
 #endif

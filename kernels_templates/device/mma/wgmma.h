@@ -90,8 +90,8 @@ static_assert(KILN_BUFFERS % KILN_STAGE_GROUPS == 0, "producers of a slot");
 #error "swizzled lines begin at multiples of 1024 bytes"
 #endif
 
-/* Ways on which a producer fills a tile, which say so apart: copies and stores. */
-#define KILN_RING_WAYS (KILN_LEFT_IS_COPIED == KILN_RIGHT_IS_COPIED ? 1 : 2)
+/* Arrivals of a producer for a tile: one if it only copies or only stores, two if it does both. */
+#define KILN_RING_ARRIVALS (KILN_LEFT_IS_COPIED == KILN_RIGHT_IS_COPIED ? 1 : 2)
 
 /* Addresses of KILN_BUFFERS barriers each. */
 struct kiln_ring {
@@ -131,7 +131,7 @@ KILN_DEVICE kiln_ring kiln_ring_init(kiln_pack *barriers)
     ring.free = ring.full + KILN_BUFFERS * 8;
     if (kiln_work_item() == 0) {
         for (unsigned slot = 0; slot < KILN_BUFFERS; slot++) {
-            kiln_barrier_init(ring.full + slot * 8, KILN_RING_WAYS * KILN_PRODUCERS / KILN_STAGE_GROUPS);
+            kiln_barrier_init(ring.full + slot * 8, KILN_RING_ARRIVALS * KILN_PRODUCERS / KILN_STAGE_GROUPS);
             kiln_barrier_init(ring.free + slot * 8, KILN_CONSUMERS / KILN_WAVES_K);
         }
     }

@@ -15,6 +15,8 @@ struct kiln_contraction_problem {
     const struct kiln_contraction *axes;
     struct kiln_schedule *schedule;
     struct kiln_contraction_schedule *contraction;
+    bool joins_packs; /* packs along k may begin anywhere where the target needs alignment: the
+                         template joins them from aligned words */
 };
 
 /* What a place's values are in the CONTRACT. */

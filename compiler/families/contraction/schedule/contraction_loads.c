@@ -138,7 +138,7 @@ static int64_t neighbour_count(const struct kiln_contraction_problem *problem,
             !has_runs && kiln_is_axis_windowed(contraction, operand, is_k, role->count - 1);
         return is_windowed ? 1 : role->sizes[role->count - 1];
     }
-    return is_k ? 0 : operand->row_size;
+    return is_k ? operand->k_size : operand->row_size;
 }
 
 /* True if packs along k may begin at any element: those of runs, and those of an operand whose
@@ -146,8 +146,10 @@ static int64_t neighbour_count(const struct kiln_contraction_problem *problem,
 static bool do_packs_begin_anywhere(const struct kiln_contraction_problem *problem,
                                     const struct kiln_operand_schedule *operand)
 {
+    bool needs_alignment = kiln_vector_alignment(problem->target, KILN_DTYPE_F16, 2) > 2;
     bool anywhere =
-        problem->contraction->problem.k_run != 0 || !kiln_is_operand_split(problem, operand);
+        (!needs_alignment || problem->joins_packs) &&
+        (problem->contraction->problem.k_run != 0 || !kiln_is_operand_split(problem, operand));
     for (uint32_t i = 0; i < problem->group->access_count; i++) {
         for (uint32_t part = 0; part < operand->part_count; part++)
             anywhere &= problem->group->accesses[i].place != operand->places[part] ||
@@ -403,6 +405,7 @@ void kiln_choose_staged_loads(const struct kiln_contraction_problem *problem,
                               struct kiln_operand_schedule *operand, uint32_t tile_rows,
                               uint32_t tile_k)
 {
+    operand->lane_run = 1;
     set_loads(problem, operand, staged_run(problem, tile_rows, tile_k));
 }
 

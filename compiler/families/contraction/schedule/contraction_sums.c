@@ -21,6 +21,7 @@ void kiln_choose_operand_sums(const struct kiln_contraction_problem *problem)
     bool is_whole = kiln_has_whole_loads(problem, summed);
     summed->run = !summed->is_along_k && is_whole ? KILN_WIDEST_RUN : 1;
     summed->pieces = 1;
+    summed->lane_run = 1;
     contraction->operand_sum.rows = summed->is_along_k ? ROWS_APART : ROWS_TOGETHER;
     contraction->operand_sum.segments = 1;
     for (uint32_t i = problem->group->load_count; i < problem->group->access_count; i++) {

@@ -321,6 +321,7 @@ static struct kiln_contraction_problem problem_of(const struct kiln_schedule_tas
         .axes = &ir->contractions[op->contraction],
         .schedule = schedule,
         .contraction = kiln_contraction_schedule_in(schedule),
+        .joins_packs = true,
     };
 }
 

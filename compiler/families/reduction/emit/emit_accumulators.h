@@ -6,8 +6,9 @@
  * device/accumulators.h.
  *
  * Moments: all elements of a vector have been counted as often, so the count is the number of steps
- * and is not part of `lanes`. Exceptions: COMBINE loads it; rows whose last vector is moved back
- * have one for each element, as has COMBINE in the form `rows`.
+ * and is not part of `lanes`. `lanes` has a count in two cases: in COMBINE, which loads it (one for
+ * each element in the form `rows`, one in all in `columns`), and where the last vector of a row is
+ * moved back (one for each element).
  */
 #ifndef KILN_COMPILER_FAMILIES_REDUCTION_EMIT_ACCUMULATORS_H
 #define KILN_COMPILER_FAMILIES_REDUCTION_EMIT_ACCUMULATORS_H

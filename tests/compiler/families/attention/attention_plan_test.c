@@ -267,6 +267,24 @@ Test(attention_plan, explanation_names_the_softmax)
     cr_expect_not_null(strstr(kiln_buffer_text(&text), "softmax as it goes"));
 }
 
+/* Heads of 100 halves: rows begin at multiples of 8 bytes, and the last pack of a row is not whole.
+ * The template copies packs as they lie in memory. */
+Test(attention_plan, packs_are_whole_and_aligned_where_the_target_needs_it)
+{
+    static const char heads[] = "Sdpa q=1,2,70,100:HALF k=1,2,130,100:HALF v=1,2,130,100:HALF "
+                                "o=1,2,70,100:HALF";
+    static const struct {
+        const char *target, *words;
+    } cases[] = {{"gfx942", "read along k in vectors of 8"}, {"sm_90", "read along k one by one"}};
+    const struct kiln_dump dump = {.stages = KILN_DUMP_SCHEDULE, .text = &text};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        kiln_buffer_clear(&text);
+        (void)sketch_lower(&plans.arena, heads, cases[i].target, &dump);
+        cr_expect_not_null(strstr(kiln_buffer_text(&text), cases[i].words), "%s",
+                           kiln_buffer_text(&text));
+    }
+}
+
 /* A factor of all that is exponentiated belongs to the exponent, and of a soft cap's tangent only
  * what the elements differ in is computed for each of them, unless the kernel stores what has more
  * than 16 bits. */
