@@ -142,9 +142,9 @@ static void tell_of_retry(const struct compile_job *job, const struct candidate 
                  kernel->form, kernel->symbol, candidate->spilled_bytes, target_of(job)->name,
                  kernel->form + 1);
     else
-        kiln_log(KILN_LOG_WARN,
-                 "kernel '%s' takes its plainest form on '%s', which may be slower, since a faster "
-                 "one does not compile: %.*s",
+        kiln_log(candidate->has_best ? KILN_LOG_INFO : KILN_LOG_WARN,
+                 "kernel '%s' is tried in its plainest form on '%s', which may be slower, since a "
+                 "faster one does not compile: %.*s",
                  kernel->symbol, target_of(job)->name, (int)strcspn(candidate->error.text, "\n"),
                  candidate->error.text);
 }

@@ -344,7 +344,7 @@ static bool is_one_too_many(const struct kiln_tile_problem *problem,
     if (candidate->kind == KILN_PIPELINE_PINGPONG)
         return contraction->problem.k % contraction->tile.k != 0 || is_split;
     if (candidate->kind == KILN_PIPELINE_STAGED && (is_small || candidate->waves_k != 1))
-        return has_rows || (is_split && !is_small);
+        return has_rows || (is_split && (!is_small || candidate->waves_k != 1));
     if (candidate->kind == KILN_PIPELINE_STREAMED && contraction->problem.k_run != 0)
         return true;
     /* It would be two kernels, one of which has several taps in a tile. */
