@@ -89,7 +89,7 @@ static uint32_t spatial_index(const struct pooling *pooling, const struct kiln_t
                              tensor->rank - 1 - (SPATIAL_AXIS + spatial));
 }
 
-/* What decides the structure: the declared shape, whose general kernels serve smaller ones. */
+/* The sizes that decide the structure: declared ones, if general kernels serve smaller shapes. */
 static const int64_t *deciding_dims(const struct pooling *pooling, const struct kiln_tensor *tensor)
 {
     bool is_declared = pooling->ir->is_general && tensor->declared != NULL;
@@ -111,7 +111,8 @@ static bool holds_image(const struct pooling *pooling)
     return !(pooling->ir->is_general && has_index(pooling));
 }
 
-/* True if some window reaches into padding along an axis. Those of smaller shapes may. */
+/* True if some window reaches into padding along an axis. Windows of smaller shapes may, so general
+ * kernels assume it. */
 static bool reaches_padding_along(const struct pooling *pooling, uint32_t spatial)
 {
     const struct kiln_resample *resample = pooling->resample;
@@ -272,7 +273,7 @@ static uint32_t image_position(const struct pooling *pooling)
     return position;
 }
 
-/* The same as a sum of ones: general kernels have no size as a constant. */
+/* The count as a sum of ones, for general kernels: they have no size as a constant. */
 static uint32_t sum_ones(const struct pooling *pooling)
 {
     struct kiln_ir *ir = pooling->ir;
@@ -358,7 +359,7 @@ static struct pooled find_maximum(const struct pooling *pooling, uint32_t x)
 {
     struct kiln_ir *ir = pooling->ir;
     bool has_zeros = pooling->resample->pads_zeros && reaches_padding(pooling);
-    /* Whether general kernels reach padding depends on sizes. */
+    /* General kernels do not know if windows reach padding: that depends on sizes. */
     bool is_image = holds_image(pooling) && !(has_zeros && (has_index(pooling) || ir->is_general));
     struct pooled pooled = is_image ? maximum_of_image(pooling, x) : maximum_of_windows(pooling, x);
     uint32_t least = real(pooling, lowest(pooling));

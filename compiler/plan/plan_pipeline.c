@@ -23,8 +23,8 @@ static enum kiln_status import(const struct kiln_plan_task *task,
     return kiln_ir_import_nodes(task->graph, nodes->nodes, nodes->count, ret_ir, error);
 }
 
-/* Axes that a general program keeps at size 1 do not broadcast, so a shape in which a tensor
- * broadcasts, and did not as declared, has no general kernels. */
+/* A general program keeps axes of size 1, and these do not broadcast. So there are no general
+ * kernels if a tensor broadcasts in this shape and does not in the declared one. */
 static enum kiln_status check_general(const struct kiln_plan_task *task, const struct kiln_ir *ir,
                                       struct kiln_error *error)
 {
