@@ -323,7 +323,25 @@ static uint32_t choose_taps_together(const struct kiln_schedule_task *task,
     return (taps - 1) / turns + 1;
 }
 
-static void choose_modes(const struct kiln_schedule_task *task, const bool *is_dense,
+/* True if vectors along the one axis of an image that is dense keep their alignment wherever a tap
+ * is. `task` has the image's own strides. */
+static bool keeps_alignment(const struct kiln_schedule_task *task, uint32_t access,
+                            uint32_t elements)
+{
+    const struct kiln_access *memory = &task->group->accesses[access];
+    const struct kiln_domain *image =
+        &task->ir->domains[kiln_group_place_domain(task->ir, task->group, KILN_PLACE_IMAGE)];
+    int64_t bytes = kiln_dtype_info(memory->dtype)->bytes;
+    int64_t alignment = kiln_vector_alignment(task->target, memory->dtype, elements);
+    uint32_t misaligned = 0;
+    for (uint32_t axis = 0; axis < image->rank; axis++)
+        misaligned += image->dims[axis] != 1 && memory->strides[axis] * bytes % alignment != 0;
+    return misaligned <= 1;
+}
+
+/* `walked` is the task as seen from the results. */
+static void choose_modes(const struct kiln_schedule_task *task,
+                         const struct kiln_schedule_task *walked, const bool *is_dense,
                          struct kiln_schedule *schedule)
 {
     uint32_t inner = schedule->walk.rank - 1;
@@ -331,10 +349,11 @@ static void choose_modes(const struct kiln_schedule_task *task, const bool *is_d
     for (uint32_t i = 0; i < task->group->access_count; i++) {
         struct kiln_access_schedule *access = &schedule->accesses[i];
         access->mode = access->strides[inner] == 0 ? KILN_ACCESS_SPLAT : KILN_ACCESS_GATHER;
-        if (is_dense[i] &&
-            (!is_of_image(task->group, i) ||
-             kiln_vector_is_aligned(task->graph, task->target, schedule, task->group, i, inner)))
-            kiln_set_vector_access(task->graph, task->target, schedule, task->group, i, inner);
+        if (is_dense[i] && (!is_of_image(task->group, i) ||
+                            (keeps_alignment(task, i, schedule->walk.vector_elems) &&
+                             kiln_vector_is_aligned(task->graph, task->target, schedule,
+                                                    walked->group, i, inner))))
+            kiln_set_vector_access(task->graph, task->target, schedule, walked->group, i, inner);
         if (span->middle != 0 && is_of_image(task->group, i) && access->mode != KILN_ACCESS_SPLAT) {
             access->mode = KILN_ACCESS_GATHER; /* the family's own text */
             access->alignment_bytes =
@@ -421,7 +440,7 @@ static enum kiln_status schedule_pooling(const struct kiln_schedule_task *task,
         count_taps(pooling);
     }
     pooling->taps_together = choose_taps_together(task, schedule);
-    choose_modes(&walked, is_dense, schedule);
+    choose_modes(task, &walked, is_dense, schedule);
     schedule->walk.cols = (uint64_t)schedule->walk.dims[schedule->walk.rank - 1];
     schedule->walk.rows = 1;
     for (uint32_t axis = 0; axis + 1 < schedule->walk.rank; axis++)

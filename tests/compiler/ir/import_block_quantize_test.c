@@ -41,7 +41,7 @@ static void begin(struct kiln_trial *trial, size_t number)
     trial->reverse_strides = number % 2 != 0;
     trial->node.block_quantize = (struct kiln_block_quantize){
         .axis = cases[number].axis, .block_size = cases[number].block_size};
-    int64_t scale[4];
+    int64_t scale[KILN_MAX_RANK];
     for (uint32_t i = 0; i < cases[number].rank; i++)
         scale[i] = cases[number].x[i];
     int64_t *blocks = &scale[cases[number].axis];
