@@ -148,7 +148,7 @@ static void print_cache_ratios(const struct table *table)
     }
 }
 
-/* What the second row takes longer than the first. */
+/* Prints how much longer the second row takes than the first. */
 static void print_difference(const struct table *table, const char *first, const char *second,
                              const char *name, const char *wanted)
 {

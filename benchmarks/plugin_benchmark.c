@@ -167,7 +167,7 @@ static enum kiln_status measure_execution(struct kiln_report *report,
                                           void *workspace, const struct execution *execution,
                                           struct kiln_error *error)
 {
-    /* Nothing reads or writes these: the launch does nothing. */
+    /* The launch does nothing, so these are neither read nor written. */
     static _Alignas(256) char memory[256];
     static const int64_t dims[] = {7, 1024}, strides[] = {1024, 1};
     hipdnnPluginDeviceBuffer_t buffers[MAX_TENSORS];

@@ -196,7 +196,7 @@ static void take_result(struct job *job, const struct job *first)
     set_failure(job, other->outcome, &error);
 }
 
-/* True if the job has to wait for that of an equal graph; else its result is taken. */
+/* True if the job waits for the job of an equal graph. Otherwise it takes the result. */
 static bool wait_for_equal(struct run *run, size_t index, size_t first)
 {
     struct job *job = &run->jobs[index];

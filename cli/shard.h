@@ -19,8 +19,8 @@ struct kiln_shard {
 /* "2/8"; false for anything but two numbers with 1 <= I <= N <= KILN_SHARD_LIMIT. */
 bool kiln_shard_parse(const char *text, struct kiln_shard *ret_shard);
 
-/* True if what has this hash is in the shard. Of the shards of one count exactly one says so, and
- * which one depends on nothing but hash and count. */
+/* True if the hash belongs to this shard. Exactly one of `count` shards has it. Only the hash and
+ * the count decide which one. */
 bool kiln_shard_has(const struct kiln_shard *shard, struct kiln_hash128 hash);
 
 #endif

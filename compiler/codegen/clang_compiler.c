@@ -1,6 +1,7 @@
 /*
- * clang 19 or newer with lld, as a program: serves AMDGPU targets that the comgr here lacks. Of
- * several the oldest compiles, which is tested most, and the newest what that one does not know.
+ * clang 19 or newer with lld, as a program: serves AMDGPU targets that the comgr here lacks. The
+ * oldest installed version compiles, because it is tested most. The newest one compiles for targets
+ * that the oldest does not know.
  *
  * One command line makes a linked code object from header-free HIP. --no-gpu-bundle-output drops
  * the offload bundle, -fuse-cuid=none a symbol that would have a random name, and code object

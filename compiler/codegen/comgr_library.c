@@ -99,8 +99,8 @@ static int check_mapped(struct dl_phdr_info *info, size_t size, void *context)
     return 0;
 }
 
-/* True if what is mapped, not what the path stands for by now, is what the identity says: code of
- * another comgr must not get under its key. */
+/* Fails unless the mapped library, which the path may no longer name, has this identity: code from
+ * another comgr must not get its key. */
 static enum kiln_status check_identity(const char *path, const char *identity,
                                        struct kiln_error *error)
 {

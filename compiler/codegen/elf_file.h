@@ -77,8 +77,8 @@ struct kiln_elf_section {
 bool kiln_elf_find_section(const struct kiln_elf *elf, const char *name,
                            struct kiln_elf_section *ret_section);
 
-/* True if all segments and sections lie in the file. What loads a code object is told no size and
- * believes them. */
+/* True if all segments and sections lie in the file. The loader of code objects gets no size, so it
+ * trusts them. */
 bool kiln_elf_is_whole(const struct kiln_elf *elf);
 
 enum { KILN_BUILD_ID_BYTES = 32 };

@@ -176,7 +176,7 @@ static void append_index(const struct kiln_emission *emission, const struct kiln
     kiln_buffer_append_text(source, ")");
 }
 
-/* True if the variable of a value is of the same function as that of its operand. */
+/* True if a value and its operand are variables of the same function. */
 static bool is_computed_beside_operand(const struct kiln_value_table *table, uint32_t value)
 {
     return table->load[value] == KILN_NONE && !table->is_row[value];
@@ -203,8 +203,8 @@ void kiln_emit_encoded(const struct kiln_emission *emission, const struct kiln_v
     kiln_buffer_append_text(source, ")");
 }
 
-/* True if many dividends have the same divisor: the elements of a vector, or those of a row. Not
- * by a constant: compilers know better forms for some. */
+/* True if many dividends, such as the elements of a vector or a row, share a divisor. False for a
+ * constant divisor: compilers have better forms for some. */
 static bool shares_divisor(const struct kiln_emission *emission,
                            const struct kiln_value_table *table, uint32_t value)
 {

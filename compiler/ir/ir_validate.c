@@ -460,7 +460,7 @@ static void check_operation(struct validator *validator)
         fault(validator, "the operand's type or domain is not that of the store");
 }
 
-/* True if the value of a tensor was rounded to the tensor's type. */
+/* Checks that the value of a tensor was rounded to the tensor's type. */
 static void check_exactness(struct validator *validator)
 {
     const struct kiln_op *op = validator->op;

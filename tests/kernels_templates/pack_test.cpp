@@ -75,7 +75,7 @@ unsigned conflicts(unsigned row_packs, unsigned run)
     return found;
 }
 
-/* Of gfx950's reads from 64 banks: 16 lanes of neighbouring rows are served together. */
+/* gfx950 serves 16 lanes of neighbouring rows together, from 64 banks. */
 unsigned wide_conflicts(unsigned row_packs)
 {
     static const unsigned lanes[2][16] = {

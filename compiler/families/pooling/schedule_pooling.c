@@ -59,8 +59,8 @@ static bool view_from_results(const struct kiln_schedule_task *task,
 
 /* ---- windows ---- */
 
-/* The tap before which the loop ends, and whether all coordinates exist. In general kernels some do
- * not: those of a smaller image. */
+/* The tap before which the loop ends, and whether all coordinates exist. General kernels assume
+ * that some do not, since the image may be smaller. */
 static void complete_window(int64_t pixels, bool is_general, struct kiln_pooling_window *window)
 {
     int64_t last_pixel = window->first + (pixels - 1) * window->step;

@@ -76,7 +76,7 @@ WAVE_SUM(i64, long long)
 WAVE_SUM(f32, float)
 WAVE_SUM(f64, double)
 
-/* True if any work-item of the wave has a number above 100, told to its lane 0; the others say
+/* Tells if any work-item of the wave has a number above 100, told to its lane 0; the others say
  * false. */
 KILN_KERNEL(wave_any, KILN_BLOCK, exchange<int>)
 {
@@ -111,7 +111,7 @@ KILN_KERNEL(uneven, KILN_BLOCK, exchange<int>)
     arguments.to[kiln_work_group_x() * KILN_WAVE_SIZE + kiln_work_item()] = largest;
 }
 
-/* True if denormals survive. */
+/* Halves numbers, so that a test sees if denormals survive. */
 KILN_KERNEL(halve, KILN_BLOCK, pair)
 {
     const unsigned i = kiln_work_group_x() * KILN_BLOCK + kiln_work_item();

@@ -1,4 +1,4 @@
-/* True if a graph is taken, with the compilers of this machine. */
+/* Graphs that are taken or declined because of the compilers on this machine. */
 #include "runtime/engine/engine.h"
 #include "tests/runtime/engine/sample_graph.h"
 #include "tests/runtime/support/captured_stderr.h"

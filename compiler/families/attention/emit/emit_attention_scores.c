@@ -110,7 +110,7 @@ static bool *find_needed(const struct kiln_emission *emission, enum kiln_place p
     return needed;
 }
 
-/* True if coordinates of scores are others than those of the result. */
+/* True if scores and the result have different coordinates. */
 static bool has_other_indices(const struct kiln_emission *emission)
 {
     return kiln_attention_of(emission)->rows == KILN_SCORE_ROWS_TRANSPOSED ||

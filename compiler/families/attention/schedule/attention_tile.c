@@ -117,7 +117,7 @@ static bool fits_lds(const struct kiln_attention_schedule *attention,
     return kiln_attention_lds_bytes(attention, target) <= most;
 }
 
-/* True if there can be fewer columns, of which an instruction's step is whole. */
+/* True if fewer columns still make whole steps of an instruction. */
 static bool take_fewer_columns(struct kiln_attention_schedule *attention,
                                const struct kiln_target *target, uint32_t step)
 {

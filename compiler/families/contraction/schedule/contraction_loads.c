@@ -141,7 +141,7 @@ static int64_t neighbour_count(const struct kiln_contraction_problem *problem,
     return is_k ? operand->k_size : operand->row_size;
 }
 
-/* True if packs along k may begin at any element: those of runs, and those of an operand whose
+/* True if packs along k may begin at any element. That holds for runs, and for an operand whose
  * indices are not taken apart. Vectors of packed elements are whole bytes. */
 static bool do_packs_begin_anywhere(const struct kiln_contraction_problem *problem,
                                     const struct kiln_operand_schedule *operand)

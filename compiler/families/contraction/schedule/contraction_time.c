@@ -8,7 +8,7 @@
 #define NOT_HIDDEN       0.1
 #define SMALL_NOT_HIDDEN 0.3 /* of work-items that wait for themselves */
 #define MEMORY_SHARE     0.8 /* of the peak that a vendor publishes: what copies reach */
-/* Local memory of a compute unit, of which a work-group of some targets may have a part only. */
+/* Local memory of a compute unit. On some targets a work-group may have only a part of it. */
 #define LEAST_UNIT_LDS_BYTES (64 * 1024.0)
 /* Tiles on their way where waves share the k of a tile, and elsewhere: device/contraction/staged.h.
  */

@@ -53,7 +53,7 @@ enum kiln_status kiln_reduction_passes(const struct kiln_ir *ir,
                                        struct kiln_reduction_passes *ret_passes,
                                        struct kiln_error *error) KILN_NODISCARD;
 
-/* True if pass `pass` evaluates the element value at position `index` of group->ops: a store or an
+/* Tells if pass `pass` evaluates the element value at position `index` of group->ops: a store or an
  * accumulator of that pass needs it. Fills ret_needed[group->op_count] for all positions. Row
  * values are never needed in this sense: each is evaluated once, when it is known. */
 void kiln_reduction_pass_values(const struct kiln_ir *ir, const struct kiln_fusion_group *group,
