@@ -133,11 +133,11 @@ static enum kiln_status find_newest(struct kiln_compiler *ret_compiler, struct k
     char *linker = NULL, *linker_of_oldest = NULL;
     char *oldest = find_clang(false, &linker_of_oldest);
     char *path = oldest != NULL ? find_clang(true, &linker) : NULL;
+    bool is_second = path != NULL && strcmp(path, oldest) != 0;
     enum kiln_status status =
-        path == NULL || strcmp(path, oldest) == 0
-            ? kiln_compiler_absent(error, "there is no second, newer clang here")
-            : kiln_compiler_adopt(ret_compiler, path, linker, "clang " OPTIONS_VERSION, error);
-    if (status == KILN_NOT_FOUND)
+        is_second ? kiln_compiler_adopt(ret_compiler, path, linker, "clang " OPTIONS_VERSION, error)
+                  : kiln_compiler_absent(error, "there is no second, newer clang here");
+    if (!is_second)
         free(path);
     free(linker);
     free(oldest);
