@@ -16,19 +16,26 @@
 /*
  * The passes run twice, on the source's bitcode and when code is made of it. Once is not enough
  * (-disable-llvm-passes at either step): LLVM 15 then leaves some arrays in memory, and puts them
- * into LDS. The first time those of -O1 will do, at 87 % of the time, but for arrays of bytes.
+ * into LDS. The first time those of -O1 will do, at 87 % of the time, but for arrays of bytes. It
+ * must not be -O3 for others: vectors that it makes of neighbouring halves keep long arrays there.
+ *
+ * The last two options are for LLVM 15, which repeats InstCombine, half of the time of all passes,
+ * until nothing changes. Later versions run it once and end the process at an option that they
+ * lack. A comgr that does not need LLVM as a library of its own does not tell its version.
  */
-static const char *source_options[] = {"-O1", "-std=c++17", "-ffp-contract=off", "-nogpuinc",
-                                       "-nogpulib"};
-static const char *byte_source_options[] = {"-O3", "-std=c++17", "-ffp-contract=off", "-nogpuinc",
-                                            "-nogpulib"};
-static const char *codegen_options[] = {"-O3"};
+#define LLVM_15_OPTIONS "-mllvm", "-instcombine-max-iterations=1"
+static const char *source_options[] = {"-O1",       "-std=c++17", "-ffp-contract=off",
+                                       "-nogpuinc", "-nogpulib",  LLVM_15_OPTIONS};
+static const char *byte_source_options[] = {"-O3",       "-std=c++17", "-ffp-contract=off",
+                                            "-nogpuinc", "-nogpulib",  LLVM_15_OPTIONS};
+static const char *codegen_options[] = {"-O3", LLVM_15_OPTIONS};
 /* Raised whenever the options above change. */
-#define OPTIONS_VERSION "options-4"
+#define OPTIONS_VERSION "options-6"
 
 enum {
     SOURCE_OPTION_COUNT = sizeof source_options / sizeof *source_options,
     CODEGEN_OPTION_COUNT = sizeof codegen_options / sizeof *codegen_options,
+    LLVM_15_OPTION_COUNT = 2,
 };
 
 static const char *options_version(void)
@@ -196,15 +203,17 @@ static enum kiln_status compile(const struct kiln_compiler *compiler,
         kiln_comgr_library_open(compiler->path, compiler->identity, &job.comgr, error);
     if (status != KILN_OK)
         return status;
+    bool is_llvm_15 = kiln_binary_llvm_version(compiler->path) == 15;
+    size_t left_out = is_llvm_15 ? 0 : LLVM_15_OPTION_COUNT;
     pthread_mutex_lock(&one_at_a_time);
     status = prepare(&job, target, source, error);
     if (status == KILN_OK)
         status = step(&job, KILN_COMGR_ACTION_COMPILE_SOURCE_TO_BC,
                       has_byte_elements(source) ? byte_source_options : source_options,
-                      SOURCE_OPTION_COUNT, 0, "compile the source", log, error);
+                      SOURCE_OPTION_COUNT - left_out, 0, "compile the source", log, error);
     if (status == KILN_OK)
-        status = step(&job, job.comgr->action_codegen, codegen_options, CODEGEN_OPTION_COUNT, 1,
-                      "generate code", log, error);
+        status = step(&job, job.comgr->action_codegen, codegen_options,
+                      CODEGEN_OPTION_COUNT - left_out, 1, "generate code", log, error);
     if (status == KILN_OK)
         status = step(&job, job.comgr->action_link, NULL, 0, 2, "link the code object", log, error);
     if (status == KILN_OK)
