@@ -21,21 +21,28 @@
 #define kiln_has_sums(wave) true
 
 /* Where a wave's fragments of a tile start. */
+enum {
+    KILN_LEFT_STARTS = KILN_ARE_ROWS_APART(KILN_WAVE_M) && !KILN_LEFT_IS_TRANSPOSED ? 1 : KILN_FRAGMENTS_M,
+    KILN_RIGHT_STARTS = KILN_ARE_ROWS_APART(KILN_WAVE_N) && !KILN_RIGHT_IS_TRANSPOSED ? 1 : KILN_FRAGMENTS_N
+};
 struct kiln_starts {
-    unsigned left[KILN_ARE_ROWS_APART(KILN_WAVE_M) ? 1 : KILN_FRAGMENTS_M];
-    unsigned right[KILN_ARE_ROWS_APART(KILN_WAVE_N) ? 1 : KILN_FRAGMENTS_N];
+    unsigned left[KILN_LEFT_STARTS];
+    unsigned right[KILN_RIGHT_STARTS];
 };
 
 KILN_DEVICE kiln_starts kiln_locate_fragments(unsigned wave_row, unsigned wave_column)
 {
-    enum { LEFT = KILN_ARE_ROWS_APART(KILN_WAVE_M), RIGHT = KILN_ARE_ROWS_APART(KILN_WAVE_N) };
     kiln_starts starts;
     KILN_UNROLL
-    for (unsigned i = 0; i < (LEFT ? 1 : KILN_FRAGMENTS_M); i++)
-        starts.left[i] = kiln_start_left(wave_row + i * KILN_MMA_M, KILN_STAGED_SHAPE);
+    for (unsigned i = 0; i < KILN_LEFT_STARTS; i++)
+        starts.left[i] = KILN_LEFT_IS_TRANSPOSED
+                             ? kiln_start_transposed(wave_row + i * KILN_MMA_M, KILN_TILE_M)
+                             : kiln_start_left(wave_row + i * KILN_MMA_M, KILN_STAGED_SHAPE);
     KILN_UNROLL
-    for (unsigned j = 0; j < (RIGHT ? 1 : KILN_FRAGMENTS_N); j++)
-        starts.right[j] = kiln_start_right(wave_column + j * KILN_MMA_N, KILN_STAGED_SHAPE);
+    for (unsigned j = 0; j < KILN_RIGHT_STARTS; j++)
+        starts.right[j] = KILN_RIGHT_IS_TRANSPOSED
+                              ? kiln_start_transposed(wave_column + j * KILN_MMA_N, KILN_TILE_N)
+                              : kiln_start_right(wave_column + j * KILN_MMA_N, KILN_STAGED_SHAPE);
     return starts;
 }
 
@@ -46,7 +53,9 @@ KILN_DEVICE void kiln_load_left_fragments(const kiln_pack *tile, const kiln_star
 {
     KILN_UNROLL
     for (unsigned i = 0; i < ROWS; i++) {
-        if (KILN_ARE_ROWS_APART(KILN_WAVE_M))
+        if (KILN_LEFT_IS_TRANSPOSED)
+            kiln_load_transposed(left[i], tile, starts.left[first + i], step, KILN_TILE_M);
+        else if (KILN_ARE_ROWS_APART(KILN_WAVE_M))
             kiln_load_left_from(left[i], tile, starts.left[0], (first + i) * KILN_MMA_M, step, KILN_STAGED_SHAPE);
         else
             kiln_load_left_from(left[i], tile, starts.left[first + i], 0, step, KILN_STAGED_SHAPE);
@@ -59,7 +68,9 @@ KILN_DEVICE void kiln_load_right_fragments(const kiln_pack *tile, const kiln_sta
     const kiln_pack *right_tile = tile + KILN_TILE_M * KILN_ROW_PACKS;
     KILN_UNROLL
     for (unsigned j = 0; j < KILN_FRAGMENTS_N; j++) {
-        if (KILN_ARE_ROWS_APART(KILN_WAVE_N))
+        if (KILN_RIGHT_IS_TRANSPOSED)
+            kiln_load_transposed(right[j], right_tile, starts.right[j], step, KILN_TILE_N);
+        else if (KILN_ARE_ROWS_APART(KILN_WAVE_N))
             kiln_load_right_from(right[j], right_tile, starts.right[0], j * KILN_MMA_N, step, KILN_STAGED_SHAPE);
         else
             kiln_load_right_from(right[j], right_tile, starts.right[j], 0, step, KILN_STAGED_SHAPE);

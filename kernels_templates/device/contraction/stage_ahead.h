@@ -10,6 +10,17 @@
 
 #include "device/contraction/stage_units.h"
 
+/* device/contraction/transposed.h has operands that are staged as they lie along their rows. */
+#ifndef KILN_DEVICE_CONTRACTION_TRANSPOSED_H
+#define KILN_LEFT_IS_TRANSPOSED  0
+#define KILN_RIGHT_IS_TRANSPOSED 0
+#define KILN_PUT_ROWS(side, SIDE, rows, parts)
+#define kiln_left_put_rows(inputs, row, k, rest, tile)
+#define kiln_right_put_rows(inputs, row, k, rest, tile)
+#define kiln_start_transposed(row, rows) 0
+#define kiln_load_transposed(fragment, tile, start, step, rows)
+#endif
+
 #define KILN_STAGED_SHAPE         KILN_TILE_SHAPE(KILN_ROW_PACKS, 7)
 #define KILN_ARE_ROWS_APART(rows) (KILN_IS_APART(rows) && KILN_IS_APART(KILN_ROW_PACKS))
 
@@ -144,6 +155,7 @@ KILN_DEVICE void kiln_put_part(kiln_pack *to, const kiln_part_of_tile &unit, con
                                stage.inputs[turn]);                                                \
         }                                                                                          \
     }                                                                                              \
+    KILN_PUT_ROWS(side, SIDE, rows, parts)                                                         \
     KILN_DEVICE void kiln_##side##_store_ahead(const kiln_arguments &arguments,                    \
                                          const kiln_##side##_stage &stage, unsigned rest,          \
                                          kiln_pack *tile)                                          \
@@ -155,6 +167,11 @@ KILN_DEVICE void kiln_put_part(kiln_pack *to, const kiln_part_of_tile &unit, con
                 break;                                                                             \
             const kiln_part_of_tile unit =                                                         \
                 kiln_locate_unit_of_turn(turn, KILN_##SIDE##_RUN, KILN_##SIDE##_IS_ALONG_K, rows, KILN_##SIDE##_PIECES, kiln_##side##_lane_run); \
+            if (KILN_##SIDE##_IS_TRANSPOSED) {                                                     \
+                kiln_##side##_put_rows(stage.inputs[turn], unit.row + unit.more_rows,              \
+                                       kiln_part_k(unit, KILN_##SIDE##_PIECES), rest, tile);       \
+                continue;                                                                          \
+            }                                                                                      \
             KILN_UNROLL                                                                            \
             for (unsigned part = 0; part < parts; part++)                                          \
                 KILN_UNROLL                                                                        \

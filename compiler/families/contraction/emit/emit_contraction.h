@@ -27,6 +27,10 @@ bool kiln_contraction_is_moved(const struct kiln_emission *emission,
 bool kiln_contraction_is_copied(const struct kiln_emission *emission,
                                 const struct kiln_operand_schedule *operand);
 
+/* True if the operand is staged as it lies, along its rows, and the core transposes it. */
+bool kiln_is_operand_transposed(const struct kiln_emission *emission,
+                                const struct kiln_operand_schedule *operand);
+
 /* Headers of device/contraction/, one for each choice that contraction.hip and its relatives leave
  * open; after kiln_emit_contraction. */
 void kiln_emit_contraction_forms(const struct kiln_emission *emission,

@@ -73,6 +73,28 @@ bool kiln_contraction_is_copied(const struct kiln_emission *emission,
     return true;
 }
 
+static bool can_transpose(const struct kiln_emission *emission)
+{
+    const struct kiln_contraction_schedule *contraction = kiln_contraction_of(emission);
+    switch (contraction->pipeline.kind) {
+    case KILN_PIPELINE_SPECIALIZED:
+        return true;
+    case KILN_PIPELINE_STAGED:
+    case KILN_PIPELINE_PINGPONG:
+        return contraction->tile.mma != NULL && contraction->tile.mma->is_transposable &&
+               !kiln_contraction_is_split(emission);
+    default:
+        return false;
+    }
+}
+
+bool kiln_is_operand_transposed(const struct kiln_emission *emission,
+                                const struct kiln_operand_schedule *operand)
+{
+    return !operand->is_along_k && can_transpose(emission) &&
+           kiln_contraction_is_copied(emission, operand);
+}
+
 bool kiln_contraction_is_moved(const struct kiln_emission *emission,
                                const struct kiln_operand_schedule *operand)
 {

@@ -34,13 +34,6 @@ static bool is_specialized(const struct kiln_emission *emission)
     return contraction_of(emission)->pipeline.kind == KILN_PIPELINE_SPECIALIZED;
 }
 
-/* An operand that is copied to LDS as it lies, along its rows. */
-static bool is_transposed(const struct kiln_emission *emission,
-                          const struct kiln_operand_schedule *operand)
-{
-    return !operand->is_along_k && kiln_contraction_is_copied(emission, operand);
-}
-
 static void append_of_operand(const char *operand, const char *name, uint32_t value,
                               struct kiln_buffer *source)
 {
@@ -52,7 +45,7 @@ static void append_staging_defines(const struct kiln_emission *emission, const c
                                    struct kiln_buffer *source)
 {
     append_of_operand(name, "IS_COPIED", kiln_contraction_is_copied(emission, operand), source);
-    append_of_operand(name, "IS_TRANSPOSED", is_transposed(emission, operand), source);
+    append_of_operand(name, "IS_TRANSPOSED", kiln_is_operand_transposed(emission, operand), source);
 }
 
 /*
@@ -347,8 +340,8 @@ static void append_wgmma(const struct kiln_emission *emission, struct kiln_buffe
         kiln_buffer_printf(source, "%s%%%" PRIu32, i == 0 ? "" : ", ", i);
     kiln_buffer_printf(
         source, "}, %%%" PRIu32 ", %%%" PRIu32 ", adds, 1, 1, %d, %d;\\n}\"\n        : ", registers,
-        registers + 1, is_transposed(emission, &contraction->left),
-        is_transposed(emission, &contraction->right));
+        registers + 1, kiln_is_operand_transposed(emission, &contraction->left),
+        kiln_is_operand_transposed(emission, &contraction->right));
     for (uint32_t i = 0; i < registers; i++)
         kiln_buffer_printf(source, "%s\"+f\"(sums[%" PRIu32 "])", i == 0 ? "" : ", ", i);
     kiln_buffer_append_text(source,

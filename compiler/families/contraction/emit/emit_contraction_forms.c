@@ -23,8 +23,9 @@ static enum work work_of(const struct kiln_emission *emission,
     const struct kiln_mma *mma = kiln_contraction_of(emission)->tile.mma;
     if ((mma != NULL && mma->is_fnuz) || !kiln_contraction_is_moved(emission, operand))
         return WORK_COMPUTE;
-    return operand->is_along_k && kiln_contraction_is_copied(emission, operand) ? WORK_COPY
-                                                                                : WORK_ASSEMBLE;
+    bool is_copied = operand->is_along_k ? kiln_contraction_is_copied(emission, operand)
+                                         : kiln_is_operand_transposed(emission, operand);
+    return is_copied ? WORK_COPY : WORK_ASSEMBLE;
 }
 
 static bool is_mfma(const struct kiln_contraction_schedule *contraction)
@@ -115,6 +116,15 @@ static void append_pipeline(const struct kiln_emission *emission,
     const struct kiln_contraction_schedule *contraction = kiln_contraction_of(emission);
     const enum kiln_pipeline_kind kind = contraction->pipeline.kind;
     bool is_staged = kind == KILN_PIPELINE_STAGED || kind == KILN_PIPELINE_PINGPONG;
+    bool is_left = kiln_is_operand_transposed(emission, &contraction->left);
+    bool is_right = kiln_is_operand_transposed(emission, &contraction->right);
+    if (is_staged && (is_left || is_right)) {
+        kiln_buffer_printf(source,
+                           "#define KILN_LEFT_IS_TRANSPOSED %d\n"
+                           "#define KILN_RIGHT_IS_TRANSPOSED %d\n",
+                           is_left, is_right);
+        kiln_template_append(inclusion, "device/contraction/transposed.h", source);
+    }
     if (is_staged && makes_between(emission)) {
         kiln_buffer_printf(source, "#define KILN_LEFT_WORK %s\n#define KILN_RIGHT_WORK %s\n",
                            works[work_of(emission, &contraction->left)],

@@ -3,8 +3,8 @@
 #include <string.h>
 
 static const struct kiln_mma rows[] = {
-#define KILN_MMA_ROW(is_fnuz, name, targets, layout, operand, rows_m, rows_n, k_groups,            \
-                     operand_type, sums_type, call)                                                \
+#define KILN_MMA_ROW(is_fnuz, is_transposable, name, targets, layout, operand, rows_m, rows_n,     \
+                     k_groups, operand_type, sums_type, call)                                      \
     {#name,                                                                                        \
      targets,                                                                                      \
      KILN_MMA_LAYOUT_##layout,                                                                     \
@@ -15,9 +15,11 @@ static const struct kiln_mma rows[] = {
      operand_type,                                                                                 \
      sums_type,                                                                                    \
      call,                                                                                         \
-     is_fnuz},
-#define KILN_MMA(...)      KILN_MMA_ROW(false, __VA_ARGS__)
-#define KILN_MMA_FNUZ(...) KILN_MMA_ROW(true, __VA_ARGS__)
+     is_fnuz,                                                                                      \
+     is_transposable},
+#define KILN_MMA(...)              KILN_MMA_ROW(false, false, __VA_ARGS__)
+#define KILN_MMA_FNUZ(...)         KILN_MMA_ROW(true, false, __VA_ARGS__)
+#define KILN_MMA_TRANSPOSABLE(...) KILN_MMA_ROW(false, true, __VA_ARGS__)
 #include "compiler/families/contraction/schedule/mma.def"
 };
 

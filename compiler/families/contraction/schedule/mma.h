@@ -26,7 +26,8 @@ struct kiln_mma {
     const char *operand_type;
     const char *sums_type;
     const char *call;
-    bool is_fnuz; /* operands are fp8 of the FNUZ format */
+    bool is_fnuz;         /* operands are fp8 of the FNUZ format */
+    bool is_transposable; /* reads of LDS can transpose operands */
 };
 
 /* The first row for a target and operand type that takes at most `most_rows` of either operand;
