@@ -1,14 +1,13 @@
 /*
- * device/contraction/transposed.h: what work-items stage and what the lanes of a wave read of it,
- * through a model of gfx950's transposing reads, are the fragments of MFMA. Lanes that are served
- * together do not meet in a bank.
+ * device/contraction/transposed.h and device/mma/transposed_reads.h: what work-items stage and what
+ * the lanes of a wave read of it, through a model of gfx950's transposing reads, are the fragments
+ * of MFMA. Lanes that are served together do not meet in a bank.
  */
 #include "device/host.h"
 
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <initializer_list>
 
 #if TEST_BYTES == 1
 #define KILN_PACK_ELEMENTS 16
@@ -41,19 +40,20 @@ typedef unsigned short kiln_element;
 
 /* MFMA of TEST_SIDE rows. A fragment has TEST_PACKS packs, each for 64 / TEST_SIDE lanes along k.
  */
-#define KILN_MMA_SIDE   TEST_SIDE
-#define KILN_MMA_PACKS  TEST_PACKS
-#define KILN_MMA_LANES  (64 / KILN_MMA_SIDE)
-#define KILN_MMA_GROUPS (KILN_MMA_LANES * KILN_MMA_PACKS)
-struct kiln_fragment {
-    kiln_pack words[KILN_MMA_PACKS];
+namespace {
+unsigned test_item, test_lane;
+}
+#undef kiln_lane
+#define kiln_lane()                      test_lane
+#define KILN_MMA_SIDE                    TEST_SIDE
+#define KILN_MMA_CALL(left, right, sums) sums
+struct kiln_mma_operand {
+    kiln_pack packs[TEST_PACKS];
 };
+struct kiln_mma_sums {};
+#include "device/mma/mfma.h"
 
 namespace {
-
-unsigned test_item, test_lane;
-#undef kiln_lane
-#define kiln_lane() test_lane
 
 /* An element is a hash of its row and k. */
 kiln_element element_of(unsigned row, unsigned k)
@@ -114,8 +114,9 @@ void kiln_read_transposed(const void *from, unsigned *)
 #define KILN_STAGE_ITEM  test_item
 #define KILN_STAGE_ITEMS KILN_BLOCK
 #define KILN_DEVICE_CONTRACTION_OPERAND_H
-#include "device/contraction/stage_ahead.h"
 #include "device/contraction/transposed.h"
+
+#include "device/contraction/stage_ahead.h"
 
 enum { PACKS = KILN_TILE_M * KILN_ROW_PACKS, REST = KILN_TILE_K - 5 };
 
@@ -162,14 +163,8 @@ unsigned conflicts(unsigned read)
     return found;
 }
 
-void check_fragment(unsigned row, unsigned step, unsigned rest, unsigned (&counts)[2])
+void check_reads(unsigned row, unsigned step, unsigned rest, unsigned (&counts)[2])
 {
-    for (test_lane = 0; test_lane < 64; test_lane++) {
-        kiln_fragment fragment = {};
-        read_count = 0;
-        kiln_load_transposed(fragment, tile, kiln_start_transposed(row, KILN_TILE_M), step,
-                             KILN_TILE_M);
-    }
     for (unsigned read = 0; read < READS; read++) {
         counts[1] += conflicts(read);
         for (unsigned lane = 0; lane < 64; lane++)
@@ -184,17 +179,56 @@ void check_fragment(unsigned row, unsigned step, unsigned rest, unsigned (&count
     }
 }
 
+void check_tile(unsigned rest, unsigned (&counts)[2])
+{
+    stage(rest);
+    for (unsigned row = 0; row < KILN_TILE_M; row += KILN_MMA_SIDE)
+        for (unsigned step = 0; step < KILN_ROW_PACKS / KILN_MMA_GROUPS; step++) {
+            for (test_lane = 0; test_lane < 64; test_lane++) {
+                kiln_fragment fragment = {};
+                read_count = 0;
+                kiln_load_transposed(fragment, tile, kiln_start_transposed(row, KILN_TILE_M), step,
+                                     KILN_TILE_M);
+            }
+            check_reads(row, step, rest, counts);
+        }
+}
+
+/* The right tile of attention's first product, as the second one reads it: rows are k, in the order
+ * of the sums. */
+void check_shared_tile(unsigned (&counts)[2])
+{
+    const unsigned shape = KILN_TILE_SHAPE(KILN_TILE_M / KILN_PACK_ELEMENTS, 0u);
+    for (unsigned k = 0; k < KILN_TILE_K; k++)
+        for (unsigned row = 0; row < KILN_TILE_M; row++) {
+            kiln_pack &pack =
+                tile[kiln_pack_place(kiln_chain_place(k), row / KILN_PACK_ELEMENTS, shape)];
+            const kiln_element element = element_of(row, k);
+            std::memcpy(reinterpret_cast<char *>(&pack) +
+                            row % KILN_PACK_ELEMENTS * sizeof(kiln_element),
+                        &element, sizeof element);
+        }
+    for (unsigned row = 0; row < KILN_TILE_M; row += KILN_MMA_SIDE)
+        for (unsigned step = 0; step < KILN_ROW_PACKS / KILN_MMA_GROUPS; step++) {
+            for (test_lane = 0; test_lane < 64; test_lane++) {
+                kiln_fragment fragment = {};
+                read_count = 0;
+                kiln_load_right_transposed(fragment, tile, row, step, shape);
+            }
+            check_reads(row, step, KILN_WHOLE_K, counts);
+        }
+}
+
 } // namespace
 
 int main()
 {
     unsigned counts[2] = {};
-    for (unsigned rest : {KILN_WHOLE_K, unsigned(REST)}) {
-        stage(rest);
-        for (unsigned row = 0; row < KILN_TILE_M; row += KILN_MMA_SIDE)
-            for (unsigned step = 0; step < KILN_ROW_PACKS / KILN_MMA_GROUPS; step++)
-                check_fragment(row, step, rest, counts);
-    }
+    check_tile(KILN_WHOLE_K, counts);
+    check_tile(REST, counts);
+    /* Attention stages 16 bits. */
+    if (sizeof(kiln_element) == 2)
+        check_shared_tile(counts);
     std::printf("%u elements wrong, %u reads meet in a bank\n", counts[0], counts[1]);
     return counts[0] != 0 || counts[1] != 0;
 }

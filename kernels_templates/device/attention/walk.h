@@ -166,7 +166,8 @@ KILN_DEVICE void kiln_attend(const kiln_arguments &arguments, unsigned group, ki
                 kiln_schedule_fence();
                 kiln_values_end(own, values, range.end - column, now + KILN_RIGHT_PACKS);
                 KILN_AWAIT_COPIES();
-                kiln_barrier();
+                if (KILN_OWN_VALUES > 0)
+                    kiln_barrier();
                 if (KILN_RIGHT_IS_COPIED && has_next) {
                     kiln_rights_advance(own, ahead, rights);
                     kiln_rights_begin(own, rights, next_columns, now);
@@ -185,6 +186,8 @@ KILN_DEVICE void kiln_attend(const kiln_arguments &arguments, unsigned group, ki
             kiln_schedule_fence();
             kiln_multiply_values(weights, now, now + KILN_RIGHT_PACKS, wave_column, results);
             kiln_schedule_fence();
+            if (KILN_BUFFERS == 1 && KILN_RIGHTS_ARE_VALUES)
+                kiln_barrier();
             kiln_rights_end(own, rights, next_columns, next);
             if (KILN_BUFFERS > 1)
                 kiln_values_end(own, values, next_columns, next + KILN_RIGHT_PACKS);

@@ -1,9 +1,6 @@
 /*
- * An operand that lies along its rows, staged as it lies and transposed when it is read: gfx950's ds_read_b64_tr_b8 and _b16. A
+ * An operand that lies along its rows, staged as it lies and transposed when it is read: device/mma/transposed_reads.h. A
  * pack of the tile is 16 bytes of neighbouring rows of one k, and the packs of one k lie side by side.
- *
- * Groups of 16 lanes read 16 rows of KILN_READ_K neighbours along k. A lane addresses 8 bytes: rows of one k. Element e of lane i
- * is element i % N of those that lane e * 16 / N + i / N addressed, N = KILN_READ_K. So lane i gets N of k of row i.
  *
  * From the prelude: KILN_<SIDE>_IS_TRANSPOSED, for operands whose run is a pack. From operands.h: what is loaded.
  */
@@ -11,9 +8,7 @@
 #define KILN_DEVICE_CONTRACTION_TRANSPOSED_H
 
 #include "device/contraction/operand.h"
-
-#define KILN_READ_K     ((unsigned)(8 / sizeof(kiln_element)))
-#define KILN_READ_LANES (16 / KILN_READ_K) /* with rows of the same k */
+#include "device/mma/transposed_reads.h"
 
 /*
  * What the order of a k's packs is permuted by. 256 bytes go through all 64 banks. So do 32 lanes: they read 32 rows of
@@ -38,40 +33,21 @@ KILN_DEVICE unsigned kiln_transposed_place(unsigned row, unsigned k, unsigned ro
 /* Where a lane's fragments from `row` on start, in 8 bytes. */
 KILN_DEVICE unsigned kiln_start_transposed(unsigned row, unsigned rows)
 {
-    const unsigned lane = kiln_lane();
-    const unsigned k = lane / KILN_MMA_SIDE * KILN_PACK_ELEMENTS + lane % 16 / KILN_READ_LANES;
-    row += lane % KILN_MMA_SIDE / 16 * 16 + lane % KILN_READ_LANES * KILN_READ_K;
-    unsigned start = 2 * kiln_transposed_place(row, k, rows) + row / KILN_READ_K % 2;
+    row += kiln_read_row();
+    unsigned start = 2 * kiln_transposed_place(row, kiln_read_k(), rows) + row / KILN_READ_K % 2;
     kiln_keep_offset(start);
     return start;
 }
-
-#if defined(__gfx950__)
-KILN_DEVICE void kiln_read_transposed(const void *from, unsigned *words)
-{
-    if (sizeof(kiln_element) == 1) {
-        typedef int two __attribute__((ext_vector_type(2)));
-        const two read = __builtin_amdgcn_ds_read_tr8_b64_v2i32((__attribute__((address_space(3))) two *)from);
-        __builtin_memcpy(words, &read, sizeof read);
-    } else {
-        typedef short four __attribute__((ext_vector_type(4)));
-        const four read = __builtin_amdgcn_ds_read_tr16_b64_v4i16((__attribute__((address_space(3))) four *)from);
-        __builtin_memcpy(words, &read, sizeof read);
-    }
-}
-#endif
 
 /* The order of packs depends on no bit of k that steps, packs of a fragment or halves of a pack add. */
 KILN_DEVICE void kiln_load_transposed(kiln_fragment &fragment, const kiln_pack *tile, unsigned start,
                                       unsigned step, unsigned rows)
 {
     KILN_UNROLL
-    for (unsigned i = 0; i < 2 * KILN_MMA_PACKS; i++) {
-        const unsigned k = (step * KILN_MMA_GROUPS + i / 2 * KILN_MMA_LANES) * KILN_PACK_ELEMENTS +
-                           i % 2 * KILN_READ_K;
-        kiln_read_transposed((const char *)tile + 8 * start + k * rows * sizeof(kiln_element),
+    for (unsigned i = 0; i < 2 * KILN_MMA_PACKS; i++)
+        kiln_read_transposed((const char *)tile + 8 * start +
+                                 kiln_k_of_read(step, i) * rows * sizeof(kiln_element),
                              fragment.words[i / 2].words + i % 2 * 2);
-    }
 }
 
 #define KILN_ROWS_PART(side, SIDE, number, how, n, type)                                           \

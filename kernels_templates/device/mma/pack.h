@@ -35,7 +35,8 @@ struct alignas(16) kiln_pack {
 /*
  * gfx950 reads from 64 banks. Of 32 rows the lanes 0 to 3, 12 to 15 and 20 to 27 read together (HipKittens' measurement), which are
  * twice eight rows that differ in their lowest three bits. So bit 3 of a row is in the order too: it exchanges halves of 256 bytes,
- * in long rows those of the row, of short ones a row and its neighbour.
+ * in long rows those of the row, of short ones a row and its neighbour. Its lowest two bits exchange 64 bytes: transposing reads
+ * (device/mma/transposed_reads.h) take 64 bytes of each of four rows together.
  */
 #ifndef KILN_HAS_64_BANKS
 #if defined(__gfx950__)
@@ -67,7 +68,7 @@ KILN_DEVICE unsigned kiln_pack_order(unsigned row, unsigned shape)
     if (KILN_HAS_WGMMA_ORDER)
         return low & mask;
     if (KILN_ARE_HALVES_EXCHANGED(shape))
-        return row & 15;
+        return (row & 3) << 2 | (row & 4) >> 1 | (row & 8) >> 3;
     if (KILN_ARE_LINES_PERMUTED(shape)) {
         const unsigned line = row % 32 / rows_per_line;
         return (line ^ line >> 3) & 7;

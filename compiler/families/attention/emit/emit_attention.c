@@ -285,6 +285,10 @@ static void emit_headers(const struct kiln_emission *emission,
     kiln_template_append(inclusion, "device/mma/transpose.h", source);
     kiln_emit_bytes_headers(emission, staged, inclusion, source);
     kiln_template_append(inclusion, kiln_contraction_core_header(emission), source);
+    const struct kiln_mma *mma = kiln_contraction_of(emission)->tile.mma;
+    if (mma != NULL && mma->is_transposable &&
+        kiln_attention_may_share_tiles(kiln_attention_of(emission)))
+        kiln_template_append(inclusion, "device/mma/transposed_reads.h", source);
     kiln_template_append(inclusion, "device/attention/facts.h", source);
 }
 

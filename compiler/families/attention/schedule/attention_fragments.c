@@ -16,9 +16,21 @@ uint32_t kiln_attention_fragment_rows(const struct kiln_contraction_schedule *pr
 bool kiln_attention_may_share_tiles(const struct kiln_attention_schedule *attention)
 {
     const struct kiln_contraction_schedule *products = &attention->products;
-    return products->tile.mma != NULL && products->tile.mma->layout == KILN_MMA_LAYOUT_MMA_SYNC &&
-           kiln_dtype_info(products->staged)->bytes == 2 &&
-           kiln_pipeline_buffers(&products->pipeline) > 1;
+    const struct kiln_mma *mma = products->tile.mma;
+    if (mma == NULL || kiln_dtype_info(products->staged)->bytes != 2)
+        return false;
+    bool are_all_shared = attention->value.shares != 0 &&
+                          (attention->value_count == 1 || attention->value_1.shares != 0);
+    return mma->layout == KILN_MMA_LAYOUT_MMA_SYNC
+               ? kiln_pipeline_buffers(&products->pipeline) > 1
+               : mma->is_transposable && are_all_shared && attention->tile.d <= products->tile.k;
+}
+
+uint32_t kiln_attention_own_values(const struct kiln_attention_schedule *attention)
+{
+    uint32_t shared = (attention->value.shares != 0 ? 1u : 0u) +
+                      (attention->value_count > 1 && attention->value_1.shares != 0 ? 1u : 0u);
+    return attention->value_count - (kiln_attention_may_share_tiles(attention) ? shared : 0);
 }
 
 /* kernels_templates/device/attention/tile.h counts the same. The loop needs left operands that
@@ -32,12 +44,9 @@ uint32_t kiln_attention_lds_bytes(const struct kiln_attention_schedule *attentio
     const struct kiln_contraction_schedule *products = &attention->products;
     uint32_t pack = kiln_pack_elements(products);
     uint32_t left = products->tile.m * (products->tile.k / pack);
-    uint32_t own_values = attention->value_count;
-    if (kiln_attention_may_share_tiles(attention))
-        own_values -= (attention->value.shares != 0 ? 1u : 0u) +
-                      (attention->value_count > 1 && attention->value_1.shares != 0 ? 1u : 0u);
-    uint32_t step = attention->score_count * products->tile.n * (products->tile.k / pack) +
-                    own_values * attention->tile.d * (products->tile.n / pack);
+    uint32_t step =
+        attention->score_count * products->tile.n * (products->tile.k / pack) +
+        kiln_attention_own_values(attention) * attention->tile.d * (products->tile.n / pack);
     bool is_local = products->tile.mma == NULL && target->wave_size > 1;
     uint32_t weights =
         is_local ? attention->value_count * products->tile.m * (products->tile.n / pack) : 0;

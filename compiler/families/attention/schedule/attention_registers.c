@@ -63,7 +63,7 @@ static uint32_t staged_tiles(const struct kiln_attention_schedule *attention, ui
         return attention->score_count *
                (staged_registers(products->tile.m * row_packs, lanes) + rights);
     return attention->score_count * rights +
-           attention->value_count *
+           kiln_attention_own_values(attention) *
                staged_registers(attention->tile.d * products->tile.n / pack, lanes);
 }
 
