@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from launch_triton import buffer
 
-HALF = ("Q", "K", "V", "Out", "DO", "DQ", "DK", "DV")
+HALF = ("Q", "K", "V", "desc_q", "desc_k", "desc_v", "desc_o", "DO", "DQ", "DK", "DV")
 
 
 def main() -> None:
@@ -30,10 +30,7 @@ def main() -> None:
     facts = json.loads(code.with_suffix(".json").read_text())
     size = facts["size"]
     integers = {"Z": 1, "H": heads, "N_CTX": length}
-    for letter in "qkvo":  # the values' rows are keys, k in the tutorial's names
-        integers |= {f"stride_{letter}z": heads * length * size, f"stride_{letter}h": length * size}
-    integers |= {"stride_qm": size, "stride_kn": size, "stride_vk": size, "stride_om": size,
-                 "stride_z": heads * length * size, "stride_h": length * size, "stride_tok": size}
+    integers |= {"stride_z": heads * length * size, "stride_h": length * size, "stride_tok": size}
     given = []
     for name in facts["arguments"]:
         if name in HALF:

@@ -53,7 +53,8 @@ def compile_one(directory: Path, function: Any, target: str, facts: dict[str, An
     floats, pointers = {"sm_scale"}, {"M": "*fp32", "D": "*fp32"}
     signature = {}
     for name in function.arg_names:
-        is_pointer = name in ("Q", "K", "V", "Out", "DO", "DQ", "DK", "DV", "M", "D")
+        is_pointer = name in ("Q", "K", "V", "Out", "DO", "DQ", "DK", "DV", "M", "D",
+                              "desc_q", "desc_k", "desc_v", "desc_o")
         signature[name] = ("constexpr" if name in constants else "fp32" if name in floats
                            else pointers.get(name, "*fp16") if is_pointer else "i32")
     multiples = {(index,): [["tt.divisibility", 16]]
@@ -74,14 +75,14 @@ def compile_one(directory: Path, function: Any, target: str, facts: dict[str, An
 
 
 def compile_all(directory: Path, kernels: ModuleType, target: str) -> None:
-    unit = {f"stride_{name}": 1 for name in ("qk", "kk", "vn", "on")}
+    common = {"FP8_OUTPUT": False, "warp_specialize": False, "IS_HOPPER": False}
     for size in SIZES:
         attempts = []
         for is_causal in (False, True):
             for rows, columns in FORWARD_TILES:
                 facts = {"kind": "forward", "size": size, "is_causal": is_causal,
                          "tile": f"{rows}x{columns}", "rows": rows}
-                constants = {**unit, "HEAD_DIM": size, "BLOCK_M": rows, "BLOCK_N": columns,
+                constants = {**common, "HEAD_DIM": size, "BLOCK_M": rows, "BLOCK_N": columns,
                              "STAGE": 3 if is_causal else 1}
                 attempts.append((kernels._attn_fwd, facts, constants,  # pylint: disable=protected-access
                                  {"num_stages": 1, "waves_per_eu": 3 if size <= 64 else 2,
@@ -90,7 +91,7 @@ def compile_all(directory: Path, kernels: ModuleType, target: str) -> None:
             facts = {"kind": "backward", "size": size, "is_causal": True, "tile": "128x32",
                      "rows": BACKWARD["BLOCK_N1"]}
             attempts.append((kernels._attn_bwd, facts,  # pylint: disable=protected-access
-                             {**BACKWARD, "HEAD_DIM": size, "stride_d": 1},
+                             {**BACKWARD, "HEAD_DIM": size, "stride_d": 1, "CAUSAL": True},
                              {"num_stages": stages}))
         for function, facts, constants, options in attempts:
             try:

@@ -27,7 +27,7 @@ is_for_others() {
     case $1 in
     device/amdgcn.h) [ "$kind" != hip ] ;;
     device/mma/mfma.h) ! echo "$target" | grep -q '^gfx9' ;;
-    device/contraction/transposed.h | device/mma/transposed_reads.h) [ "$target" != gfx950 ] ;;
+    device/contraction/transposed.h | device/attention/transposed_values.h | device/mma/transposed_reads.h) [ "$target" != gfx950 ] ;;
     device/mma/wmma.h) ! echo "$target" | grep -q '^gfx1[12]' ;;
     device/mma/scalar.h) [ "$kind" != host ] ;;
     device/cuda.h | device/unaligned.h | device/mma/async_copy.h | device/mma/mma_sync.h | device/mma/wgmma.h) [ "$kind" != cuda ] ;;

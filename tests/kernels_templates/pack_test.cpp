@@ -75,20 +75,22 @@ unsigned conflicts(unsigned row_packs, unsigned run)
     return found;
 }
 
-/* gfx950 serves 16 lanes of neighbouring rows together, from 64 banks. */
-unsigned wide_conflicts(unsigned row_packs)
+/* gfx950 serves 16 lanes together, from 64 banks. A pack of `side` neighbouring rows is read, then
+ * the next one. */
+unsigned wide_conflicts(unsigned row_packs, unsigned side)
 {
     static const unsigned lanes[2][16] = {
         {0, 1, 2, 3, 12, 13, 14, 15, 20, 21, 22, 23, 24, 25, 26, 27},
         {4, 5, 6, 7, 8, 9, 10, 11, 16, 17, 18, 19, 28, 29, 30, 31}};
     unsigned found = 0;
-    for (unsigned first = 0; first < ROWS; first += 32)
-        for (unsigned pack = 0; pack < row_packs; pack++)
+    for (unsigned first = 0; first < ROWS; first += side)
+        for (unsigned pack = 0; pack < row_packs; pack += 32 / side)
             for (const auto &together : lanes) {
                 bool is_taken[16] = {};
                 for (unsigned lane : together) {
-                    const unsigned at =
-                        kiln_pack_place(first + lane, pack, shape_of(row_packs)) % 16;
+                    const unsigned at = kiln_pack_place(first + lane % side, pack + lane / side,
+                                                        shape_of(row_packs)) %
+                                        16;
                     found += is_taken[at];
                     is_taken[at] = true;
                 }
@@ -104,7 +106,8 @@ int main()
 #if KILN_HAS_64_BANKS
     for (unsigned row_packs : {8u, 16u, 32u}) {
         const unsigned wrong = shared_places(row_packs) + wrong_lanes(row_packs, 32, 2) +
-                               wrong_lanes(row_packs, 16, 4) + wide_conflicts(row_packs);
+                               wrong_lanes(row_packs, 16, 4) + wide_conflicts(row_packs, 32) +
+                               wide_conflicts(row_packs, 16);
         if (wrong != 0)
             std::printf("rows of %u packs along k: %u faults\n", row_packs, wrong);
         failures += wrong;

@@ -16,6 +16,7 @@ KILN_SECOND_PRODUCTS(KILN_VALUE_COPY)
 
 /* Where columns end within a tile another one's value is read, so that no address is beyond the end, and 0 is stored: the
  * weight there is 0, but the value might be infinite. Full tiles are stored the same way: with a branch, loops spill on RDNA. */
+#ifndef KILN_VALUE_TILE /* transposed_values.h has another one */
 #define KILN_VALUE_TILE(side, SIDE, size_d)                                                        \
     KILN_TILE(side, SIDE, KILN_TILE_D, KILN_TILE_SHAPE(KILN_N_PACKS, KILN_VALUE_CROSSING),         \
               KILN_ROW_AS_IS)                                                                      \
@@ -36,6 +37,7 @@ KILN_SECOND_PRODUCTS(KILN_VALUE_COPY)
             KILN_STORE(side, arguments, stage, last, rest, tile);                                  \
         }                                                                                          \
     }
+#endif
 
 #if KILN_VALUE_IS_COPIED
 #define KILN_COPY_OR_FETCH_VALUE(side, SIDE)                                                       \

@@ -8,6 +8,7 @@
 #define KILN_DEVICE_CONTRACTION_TRANSPOSED_H
 
 #include "device/contraction/operand.h"
+#include "device/contraction/rows_of_run.h"
 #include "device/mma/transposed_reads.h"
 
 /*
@@ -49,17 +50,6 @@ KILN_DEVICE void kiln_load_transposed(kiln_fragment &fragment, const kiln_pack *
                                  kiln_k_of_read(step, i) * rows * sizeof(kiln_element),
                              fragment.words[i / 2].words + i % 2 * 2);
 }
-
-#define KILN_ROWS_PART(side, SIDE, number, how, n, type)                                           \
-    if (part == number)                                                                            \
-        KILN_ROWS_##how(n)
-#define KILN_ROWS_TAKEN(n) __builtin_memcpy(&pack, inputs.x##n + e * KILN_PACK_ELEMENTS, sizeof pack);
-/* Others are not transposed. */
-#define KILN_ROWS_COPIED(n)   {}
-#define KILN_ROWS_REPEATED(n) {}
-#define KILN_ROWS_HALVES(n)   {}
-#define KILN_ROWS_COMPUTED(n) {}
-#define KILN_ROWS_TABLED(n)   {}
 
 /* Writes what is loaded of a run of rows, from k on, to the tile. */
 #define KILN_PUT_ROWS(side, SIDE, rows, parts)                                                     \

@@ -35,8 +35,9 @@ struct alignas(16) kiln_pack {
 /*
  * gfx950 reads from 64 banks. Of 32 rows the lanes 0 to 3, 12 to 15 and 20 to 27 read together (HipKittens' measurement), which are
  * twice eight rows that differ in their lowest three bits. So bit 3 of a row is in the order too: it exchanges halves of 256 bytes,
- * in long rows those of the row, of short ones a row and its neighbour. Its lowest two bits exchange 64 bytes: transposing reads
- * (device/mma/transposed_reads.h) take 64 bytes of each of four rows together.
+ * in long rows those of the row, of short ones a row and its neighbour. Transposing reads (device/mma/transposed_reads.h) take 64
+ * bytes of each of four rows together, or 32 bytes of eight, so the lowest bits exchange the longest pieces. Of 16 rows and two
+ * packs rows 4 to 11 are read in the second pack: what bits 2 and 3 change together is the lowest bit.
  */
 #ifndef KILN_HAS_64_BANKS
 #if defined(__gfx950__)
@@ -68,7 +69,7 @@ KILN_DEVICE unsigned kiln_pack_order(unsigned row, unsigned shape)
     if (KILN_HAS_WGMMA_ORDER)
         return low & mask;
     if (KILN_ARE_HALVES_EXCHANGED(shape))
-        return (row & 3) << 2 | (row & 4) >> 1 | (row & 8) >> 3;
+        return (row & 3) << 2 | ((row >> 1 ^ row >> 2) & 2) | (row >> 3 & 1);
     if (KILN_ARE_LINES_PERMUTED(shape)) {
         const unsigned line = row % 32 / rows_per_line;
         return (line ^ line >> 3) & 7;

@@ -93,6 +93,14 @@ static bool are_values_copied(const struct kiln_emission *emission)
              attention->value.loads.is_along_k == attention->value_1.loads.is_along_k));
 }
 
+/* Staged as it lies, along its rows. */
+static bool is_value_transposed(const struct kiln_emission *emission,
+                                const struct kiln_operand_schedule *operand)
+{
+    return (are_values_copied(emission) && !operand->is_along_k) ||
+           kiln_attention_of(emission)->value.is_transposed;
+}
+
 static void append_operand(const struct kiln_emission *emission,
                            const struct kiln_operand_schedule *operand, const char *name,
                            const char *define, struct kiln_buffer *source)
@@ -137,14 +145,15 @@ static void emit_text(const struct kiln_emission *emission,
 /* ---- defines and headers ---- */
 
 static void append_operand_defines(const char *name, const struct kiln_operand_schedule *operand,
-                                   bool is_copied_there, struct kiln_buffer *source)
+                                   bool is_copied_there, bool is_transposed,
+                                   struct kiln_buffer *source)
 {
     kiln_buffer_printf(source,
                        "#define KILN_%s_RUN %" PRIu32 "\n#define KILN_%s_IS_ALONG_K %d\n"
-                       "#define KILN_%s_PIECES 1\n#define KILN_%s_IS_COPIED %d\n#define "
+                       "#define KILN_%s_PIECES %" PRIu32 "\n#define KILN_%s_IS_COPIED %d\n#define "
                        "KILN_%s_IS_TRANSPOSED %d\n",
-                       name, operand->run, name, operand->is_along_k, name, name, is_copied_there,
-                       name, is_copied_there && !operand->is_along_k);
+                       name, operand->run, name, operand->is_along_k, name, operand->pieces, name,
+                       is_copied_there, name, is_transposed);
 }
 
 /* A batch of two or more: the `outer`th is one of those that a work-group adds up. */
@@ -224,21 +233,21 @@ static void emit_defines(const struct kiln_emission *emission, struct kiln_buffe
                                                                               : "KILN_RESIDENTS");
     if (emission->schedule->launch.lds_bytes > emission->target->lds_bytes)
         kiln_buffer_append_text(source, "#define KILN_LDS_IS_DYNAMIC\n");
-    append_operand_defines("LEFT", &products->left, false, source);
-    append_operand_defines("RIGHT", &products->right, are_rights_copied(emission), source);
+    append_operand_defines("LEFT", &products->left, false, false, source);
+    append_operand_defines("RIGHT", &products->right, are_rights_copied(emission), false, source);
     if (attention->value_count != 0)
         append_operand_defines("VALUE", &attention->value.loads, are_values_copied(emission),
-                               source);
+                               is_value_transposed(emission, &attention->value.loads), source);
     else
         kiln_buffer_append_text(source, "#define KILN_VALUE_IS_COPIED 0\n");
     if (attention->score_count > 1) {
-        append_operand_defines("LEFT_1", &attention->left_1.loads, false, source);
+        append_operand_defines("LEFT_1", &attention->left_1.loads, false, false, source);
         append_operand_defines("RIGHT_1", &attention->right_1.loads, are_rights_copied(emission),
-                               source);
+                               false, source);
     }
     if (attention->value_count > 1)
         append_operand_defines("VALUE_1", &attention->value_1.loads, are_values_copied(emission),
-                               source);
+                               is_value_transposed(emission, &attention->value_1.loads), source);
     kiln_emit_span_defines(emission, source);
     if (kiln_attention_may_share_tiles(attention))
         kiln_buffer_printf(source,
@@ -300,6 +309,8 @@ static void emit_forms(const struct kiln_emission *emission,
     kiln_emit_turns_header(emission, inclusion, source);
     if (attention->spans.count != 0)
         kiln_template_append(inclusion, "device/attention/spans.h", source);
+    if (attention->value.is_transposed)
+        kiln_template_append(inclusion, "device/attention/transposed_values.h", source);
     kiln_template_append(inclusion,
                          attention->mask.count != 0 ? "device/attention/visible_columns.h"
                                                     : "device/attention/all_columns.h",

@@ -69,6 +69,8 @@ struct kiln_extra_operand {
     /* For a value that is also a right operand: 1 + the number of that operand; otherwise 0. A core
      * that reads tiles both ways stages both as one tile. */
     uint32_t shares;
+    /* A value's tile has keys as rows, by way of registers, and the core transposes it. */
+    bool is_transposed;
 };
 
 /* Tile sizes that the first product does not have, and the choices for computing a tile. */

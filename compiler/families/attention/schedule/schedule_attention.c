@@ -9,6 +9,7 @@
 
 #include "compiler/families/attention/fuse/attention_group.h"
 #include "compiler/families/contraction/schedule/contraction_dtype.h"
+#include "compiler/families/contraction/schedule/contraction_fragments.h"
 #include "compiler/families/contraction/schedule/contraction_layout.h"
 #include "compiler/families/contraction/schedule/contraction_loads.h"
 #include "compiler/families/contraction/schedule/contraction_modes.h"
@@ -122,6 +123,38 @@ static void measure(const struct kiln_ir *ir, const struct kiln_fusion_group *gr
     }
 }
 
+/* True if nothing is computed of the value, and each key has its own. */
+static bool is_value_moved(const struct kiln_contraction_problem *problem)
+{
+    bool is_moved = true;
+    for (uint32_t i = 0; i < problem->group->access_count; i++) {
+        if (problem->group->accesses[i].place == KILN_PLACE_VALUE)
+            is_moved &= problem->group->accesses[i].dtype == problem->contraction->staged &&
+                        problem->schedule->accesses[i].strides[KILN_STRIDE_ROW] != 0 &&
+                        problem->schedule->accesses[i].strides[KILN_STRIDE_COLUMN] != 0;
+    }
+    return is_moved;
+}
+
+/* Of a single value that lies along its rows a work-item stages whole packs, of as many keys as
+ * leave all work-items some of the tile. */
+static void transpose_value(const struct kiln_contraction_problem *problem,
+                            struct kiln_attention_schedule *attention)
+{
+    const struct kiln_contraction_schedule *products = &attention->products;
+    struct kiln_operand_schedule *loads = &attention->value.loads;
+    uint32_t pack = kiln_pack_elements(products);
+    uint32_t units = attention->tile.d / pack * (products->tile.n / pack);
+    if (products->tile.mma == NULL || !products->tile.mma->is_transposable ||
+        kiln_dtype_info(products->staged)->bytes != 2 || attention->value_count != 1 ||
+        kiln_attention_may_share_tiles(attention) || loads->run == 1 || !is_value_moved(problem))
+        return;
+    attention->value.is_transposed = true;
+    loads->run = pack;
+    while (loads->pieces < pack && units * loads->pieces < problem->schedule->launch.block)
+        loads->pieces *= 2;
+}
+
 static enum kiln_status schedule_attention(const struct kiln_schedule_task *task,
                                            struct kiln_schedule *schedule, struct kiln_error *error)
 {
@@ -170,6 +203,7 @@ static enum kiln_status schedule_attention(const struct kiln_schedule_task *task
     kiln_choose_staged_loads(&problem, &products->right, products->tile.n, products->tile.k);
     kiln_choose_staged_loads(&problem, &attention->value.loads, attention->tile.d,
                              products->tile.n);
+    transpose_value(&problem, attention);
     kiln_choose_staged_loads(&problem, &attention->left_1.loads, products->tile.m,
                              products->tile.k);
     kiln_choose_staged_loads(&problem, &attention->right_1.loads, products->tile.n,

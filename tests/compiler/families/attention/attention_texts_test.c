@@ -117,3 +117,31 @@ Test(attention_texts, what_is_behind_the_merge)
     for (size_t t = 0; t < TARGETS; t++)
         check(targets[t], with_epilogue, 4);
 }
+
+/* gfx950 transposes what it reads of LDS: values are staged as they lie, unless they are computed.
+ */
+Test(attention_texts, values_are_staged_as_they_lie)
+{
+    static const struct {
+        const char *target, *sketch;
+        bool is_transposed;
+    } cases[] = {
+        {"gfx950", "Sdpa q=1,2,512,64:HALF k=1,2,512,64:HALF v=1,2,512,64:HALF o=1,2,512,64:HALF",
+         true},
+        {"gfx950", "Sdpa q=1,2,512,60:HALF k=1,2,512,60:HALF v=1,2,512,60:HALF o=1,2,512,60:HALF",
+         false},
+        {"gfx942", "Sdpa q=1,2,512,64:HALF k=1,2,512,64:HALF v=1,2,512,64:HALF o=1,2,512,64:HALF",
+         false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct kiln_arena arena;
+        kiln_arena_init(&arena);
+        const struct kiln_program program =
+            sketch_lower(&arena, cases[i].sketch, cases[i].target, NULL);
+        cr_assert_eq(program.kernel_count, 1);
+        cr_expect_eq(strstr(program.kernels[0].source, "#define KILN_VALUE_IS_TRANSPOSED 1") !=
+                         NULL,
+                     cases[i].is_transposed, "%s %s", cases[i].target, cases[i].sketch);
+        kiln_arena_fini(&arena);
+    }
+}

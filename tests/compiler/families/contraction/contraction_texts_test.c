@@ -128,3 +128,41 @@ Test(contraction_texts, operands_that_do_not_vary_along_k_are_not_copied)
     json_graph_fini(&read);
     kiln_arena_fini(&arena);
 }
+
+static bool has_text(const char *target, const char *sketch, const char *text)
+{
+    struct kiln_arena arena;
+    kiln_arena_init(&arena);
+    const struct kiln_program program = sketch_lower(&arena, sketch, target, NULL);
+    bool found = false;
+    for (uint32_t i = 0; i < program.kernel_count; i++)
+        found |= strstr(program.kernels[i].source, text) != NULL;
+    kiln_arena_fini(&arena);
+    return found;
+}
+
+/* gfx950 transposes what it reads of LDS, in whole packs of rows. */
+Test(contraction_texts, operands_across_k_are_staged_as_they_lie)
+{
+    static const struct {
+        const char *operands;
+        bool is_left, is_right;
+    } cases[] = {
+        {"a=4096,4096:HALF:turned b=4096,4096:HALF c=4096,4096", true, true},
+        {"a=4096,4096:HALF b=4096,4096:HALF c=4096,4096", false, true},
+        {"a=4096,4096:INT8:turned b=4096,4096:INT8 c=4096,4096:INT32", true, true},
+        {"a=4096,4096:HALF b=4096,4096:HALF:turned c=4096,4096", false, false},
+        /* not whole packs, and 32 bits */
+        {"a=4095,4096:HALF:turned b=4096,4095:HALF c=4095,4095", false, false},
+        {"a=4096,4096:FLOAT:turned b=4096,4096:FLOAT c=4096,4096:FLOAT", false, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char sketch[256];
+        (void)snprintf(sketch, sizeof sketch, "Matmul %s", cases[i].operands);
+        cr_expect_eq(has_text("gfx950", sketch, "#define KILN_LEFT_IS_TRANSPOSED 1"),
+                     cases[i].is_left, "%s", sketch);
+        cr_expect_eq(has_text("gfx950", sketch, "#define KILN_RIGHT_IS_TRANSPOSED 1"),
+                     cases[i].is_right, "%s", sketch);
+        cr_expect_not(has_text("gfx942", sketch, "_IS_TRANSPOSED 1"), "%s", sketch);
+    }
+}
