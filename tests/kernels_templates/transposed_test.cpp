@@ -148,7 +148,7 @@ kiln_element element_read(unsigned lane, unsigned read, unsigned line)
     return elements[column % READ_ELEMENTS];
 }
 
-/* Reads by which two of 32 lanes take different words of one of 64 banks. */
+/* Counts lanes whose bank is taken: 32 lanes are served together, from 64 banks. */
 unsigned conflicts(unsigned read)
 {
     unsigned found = 0;

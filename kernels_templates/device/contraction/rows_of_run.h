@@ -1,6 +1,6 @@
 /*
  * Runs of rows as they are loaded: KILN_<SIDE>_PACKING(KILN_ROWS_PART) copies the rows of the e-th k of `inputs` to `pack`. A run
- * is a pack of rows, of an operand that nothing is computed of.
+ * is a pack of rows. The operand has no arithmetic.
  */
 #ifndef KILN_DEVICE_CONTRACTION_ROWS_OF_RUN_H
 #define KILN_DEVICE_CONTRACTION_ROWS_OF_RUN_H

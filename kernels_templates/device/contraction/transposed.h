@@ -12,8 +12,8 @@
 #include "device/mma/transposed_reads.h"
 
 /*
- * What the order of a k's packs is permuted by. 256 bytes go through all 64 banks. So do 32 lanes: they read 32 rows of
- * KILN_READ_K, or 16 rows of twice as many, of which the second half is a pack further along k.
+ * Bits that permute the packs of a k. 256 bytes go through all 64 banks. So do 32 lanes: they read 32 rows of KILN_READ_K, or 16
+ * rows of twice as many, whose second half is a pack further along k.
  */
 KILN_DEVICE unsigned kiln_transposed_order(unsigned k, unsigned row_packs)
 {

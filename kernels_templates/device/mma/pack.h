@@ -33,11 +33,13 @@ struct alignas(16) kiln_pack {
     ((shape) / 65536u == 3 && 8 % KILN_SHAPE_PACKS(shape) == 0)
 
 /*
- * gfx950 reads from 64 banks. Of 32 rows the lanes 0 to 3, 12 to 15 and 20 to 27 read together (HipKittens' measurement), which are
- * twice eight rows that differ in their lowest three bits. So bit 3 of a row is in the order too: it exchanges halves of 256 bytes,
- * in long rows those of the row, of short ones a row and its neighbour. Transposing reads (device/mma/transposed_reads.h) take 64
- * bytes of each of four rows together, or 32 bytes of eight, so the lowest bits exchange the longest pieces. Of 16 rows and two
- * packs rows 4 to 11 are read in the second pack: what bits 2 and 3 change together is the lowest bit.
+ * gfx950 reads from 64 banks. The lanes 0 to 3, 12 to 15 and 20 to 27 read together (HipKittens' measurement). Their rows are twice
+ * eight that differ in their lowest three bits, so bit 3 of a row is in the order too. It exchanges packs within 256 bytes: of the
+ * row if it is that long, otherwise of a row and its neighbour.
+ *
+ * Transposing reads (device/mma/transposed_reads.h) take 64 bytes from each of four rows together, or 32 bytes from eight. So the
+ * lowest bits exchange the longest pieces. A fragment of 16 rows reads rows 4 to 11 in the second of two packs. So the lowest bit
+ * of the order changes when bits 2 and 3 of a row change together.
  */
 #ifndef KILN_HAS_64_BANKS
 #if defined(__gfx950__)

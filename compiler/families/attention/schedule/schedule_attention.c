@@ -123,7 +123,7 @@ static void measure(const struct kiln_ir *ir, const struct kiln_fusion_group *gr
     }
 }
 
-/* True if nothing is computed of the value, and each key has its own. */
+/* True if the value is loaded as it is staged, with a vector for each key. */
 static bool is_value_moved(const struct kiln_contraction_problem *problem)
 {
     bool is_moved = true;
@@ -136,8 +136,8 @@ static bool is_value_moved(const struct kiln_contraction_problem *problem)
     return is_moved;
 }
 
-/* Of a single value that lies along its rows a work-item stages whole packs, of as many keys as
- * leave all work-items some of the tile. */
+/* A work-item stages whole packs of a single value that lies along its rows. The packs belong to as
+ * many keys as leave all work-items some of the tile. */
 static void transpose_value(const struct kiln_contraction_problem *problem,
                             struct kiln_attention_schedule *attention)
 {
