@@ -30,6 +30,15 @@ typedef uint4 kiln_words_of_16;
         __builtin_memcpy(&kiln_words, (const char *)(from) + (offset), bytes);                     \
         *(kiln_words_of_##bytes *)((char *)(to) + (offset)) = kiln_words;                          \
     }
+#define KILN_HIDE_ONE(bytes, to, from, offset)                                                     \
+    {                                                                                              \
+        unsigned kiln_words[(bytes) / 4];                                                          \
+        __builtin_memcpy(kiln_words, (char *)(to) + (offset), bytes);                              \
+        KILN_UNROLL                                                                                \
+        for (int kiln_word = 0; kiln_word < (bytes) / 4; kiln_word++)                              \
+            asm("" : "+r"(kiln_words[kiln_word]));                                                 \
+        __builtin_memcpy((char *)(to) + (offset), kiln_words, bytes);                              \
+    }
 /* Past the cache of the multiprocessor. */
 #define KILN_STREAM_ONE(bytes, to, from, offset)                                                   \
     {                                                                                              \
@@ -71,6 +80,17 @@ typedef kiln_words_of_16 kiln_local_16 __attribute__((may_alias));
         kiln_lanes kiln_elements;                                                                  \
         __builtin_memcpy(&kiln_elements, (const char *)(from) + (offset), bytes);                  \
         *(type *)((char *)(to) + (offset)) = __builtin_bit_cast(kiln_words_of_##bytes, kiln_elements); \
+    }
+#define KILN_HIDE_ONE(bytes, to, from, offset)                                                     \
+    {                                                                                              \
+        KILN_LANES(bytes, (to)[0]);                                                                \
+        kiln_lanes kiln_elements;                                                                  \
+        __builtin_memcpy(&kiln_elements, (char *)(to) + (offset), bytes);                          \
+        kiln_words_of_##bytes kiln_words =                                                         \
+            __builtin_bit_cast(kiln_words_of_##bytes, kiln_elements);                              \
+        __asm__("" : "+v"(kiln_words));                                                            \
+        kiln_elements = __builtin_bit_cast(kiln_lanes, kiln_words);                                \
+        __builtin_memcpy((char *)(to) + (offset), &kiln_elements, bytes);                          \
     }
 #define KILN_LOAD_ONE(bytes, to, from, offset)                                                     \
     KILN_LOAD_AS(kiln_access_##bytes, bytes, to, from, offset)
@@ -122,11 +142,14 @@ typedef kiln_words_of_16 kiln_local_16 __attribute__((may_alias));
 /* A vector of an operand while it waits to be used: KILN_INPUT declares a member, KILN_LOAD_INPUT fills it. On the host, whose
  * caches hold what registers would on a GPU, it stays where it is in memory: gcc would copy it to the stack and back.
  * KILN_LOAD_STREAM is for an operand that is large and that hardly anybody else reads at the time: it leaves the nearest cache to what
- * is read again, such as the scale and bias of a norm. */
+ * is read again, such as the scale and bias of a norm.
+ * KILN_HIDE_INPUT makes the compiler forget what it has computed of a vector of at least 4 bytes, so that a kernel that keeps the
+ * vector does not keep its elements as floats instead. */
 #ifdef KILN_LOAD_ONE
 #define KILN_INPUT(type, name, count)    type name[count]
 #define KILN_LOAD_INPUT(bytes, to, from)  KILN_LOAD_VECTOR(bytes, to, from)
 #define KILN_LOAD_STREAM(bytes, to, from) KILN_ACCESS_##bytes(KILN_STREAM_ONE, to, from, 0)
+#define KILN_HIDE_INPUT(bytes, array)     KILN_ACCESS_##bytes(KILN_HIDE_ONE, array, array, 0)
 #else
 #define KILN_INPUT(type, name, count)    const type *name
 #define KILN_LOAD_INPUT(bytes, to, from)  (to) = (from);

@@ -10,11 +10,6 @@ typedef unsigned short kiln_storage_bf16;
 
 KILN_DEVICE float kiln_decode_bf16(kiln_storage_bf16 x)
 {
-#if defined(__CUDACC__) && defined(KILN_DECODES_AGAIN)
-    float result; /* as in f16.h */
-    asm("mov.b32 %0, {0, %1};" : "=f"(result) : "h"(x));
-    return result;
-#endif
     return kiln_from_bits_f32((unsigned)x << 16);
 }
 

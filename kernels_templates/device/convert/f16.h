@@ -25,20 +25,13 @@ KILN_DEVICE kiln_storage_f16 kiln_encode_f16(float x)
 
 typedef unsigned short kiln_storage_f16;
 
-/* Of the library that is built into NVRTC. An asm statement is done again in each basic block, since it counts as convergent:
- * so what a kernel holds stays narrow (schedule.h). */
+/* Of the library that is built into NVRTC. */
 extern "C" __device__ float __nv_half2float(unsigned short x);
 extern "C" __device__ unsigned short __nv_float2half_rn(float x);
 
 KILN_DEVICE float kiln_decode_f16(kiln_storage_f16 x)
 {
-#ifdef KILN_DECODES_AGAIN
-    float result;
-    asm("cvt.f32.f16 %0, %1;" : "=f"(result) : "h"(x));
-    return result;
-#else
     return __nv_half2float(x);
-#endif
 }
 
 KILN_DEVICE kiln_storage_f16 kiln_encode_f16(float x)

@@ -128,8 +128,6 @@ static void emit_defines(const struct kiln_emission *emission, struct kiln_buffe
     bool has_chains =
         sizes.chains > 1 || (schedule->options->is_general && !kiln_reduction_is_held(layout));
     emit_chunks(emission, source);
-    if (layout->held == KILN_HELD_LOADED)
-        kiln_buffer_append_text(source, "#define KILN_DECODES_AGAIN\n");
     kiln_emit_turns(emission, source);
     kiln_emit_size_define(emission, "KEPT", layout->kept_count, "kept", source);
     kiln_emit_size_define(emission, "STEPS", sizes.steps, "steps", source);

@@ -8,6 +8,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+enum { WORD_BYTES = 4 };
+
 static bool is_reduction_result(const struct kiln_reduction_emission *reduction, uint32_t value)
 {
     const struct kiln_op *op = &reduction->emission->ir->ops[value];
@@ -195,6 +197,24 @@ static void select_pass_loads(const struct kiln_reduction_emission *reduction, u
         reduction->selected[i] |= reduction->first_pass[i] == pass;
 }
 
+/* Vectors that an earlier pass has loaded, and that are kept as they were loaded. */
+static void append_hidden_inputs(const struct kiln_reduction_emission *reduction,
+                                 struct kiln_buffer *source)
+{
+    const struct kiln_fusion_group *group = reduction->emission->group;
+    for (uint32_t i = 0; i < group->op_count; i++) {
+        uint32_t load = reduction->values.load[group->ops[i]];
+        if (!reduction->is_needed[i] || load == KILN_NONE || reduction->selected[load] ||
+            reduction->emission->schedule->accesses[load].mode != KILN_ACCESS_VECTOR ||
+            kiln_dtype_is_packed(group->accesses[load].dtype))
+            continue;
+        uint32_t bytes = kiln_vector_bytes(&group->accesses[load], reduction->vector);
+        if (bytes > kiln_dtype_info(group->accesses[load].dtype)->bytes && bytes >= WORD_BYTES)
+            kiln_buffer_printf(source, "    KILN_HIDE_INPUT(%" PRIu32 ", inputs.x%" PRIu32 ")\n",
+                               bytes, load);
+    }
+}
+
 static void append_load(const struct kiln_reduction_emission *reduction, uint32_t pass,
                         bool is_tail, struct kiln_buffer *source)
 {
@@ -207,6 +227,8 @@ static void append_load(const struct kiln_reduction_emission *reduction, uint32_
     select_pass_loads(reduction, pass, is_tail);
     kiln_emit_loads(reduction->emission, reduction->selected, is_tail ? 1 : reduction->vector,
                     source);
+    if (!is_tail && reduction->reduction->held == KILN_HELD_LOADED)
+        append_hidden_inputs(reduction, source);
     kiln_buffer_append_text(source, "    }\n");
 }
 

@@ -383,8 +383,9 @@ static bool lay_out(const struct kiln_reduction_problem *problem, struct kiln_sc
                                    reduction->items_along_kept);
     reduction->steps_per_item =
         held ? (uint32_t)steps : choose_steps_in_flight(problem, schedule, steps);
-    reduction->held =
-        may_hold && reduction->steps_per_item >= steps ? KILN_HELD_CONVERTED : KILN_HELD_NOTHING;
+    reduction->held = !may_hold || reduction->steps_per_item < steps ? KILN_HELD_NOTHING
+                      : held ? kiln_held_form(problem, schedule, steps)
+                             : KILN_HELD_CONVERTED;
     if (problem->sizes == KILN_LAYOUT_OF_CLASS) {
         reduction->kept_count = kept_count;
         reduction->steps_per_segment = steps_per_segment;
@@ -528,6 +529,7 @@ void kiln_lay_out_reduction(const struct kiln_schedule_task *task,
         .reads = work->reads,
         .cost = kiln_max_u32(work->cost, 1),
         .is_host = target->wave_size == 1,
+        .has_costly_shared_values = work->has_costly_shared_values,
         .may_unroll = schedule->limits.vector_elems != 1,
         .accumulator_registers =
             kiln_accumulator_registers(&kiln_reduction_schedule_of(schedule)->passes),
@@ -566,8 +568,5 @@ void kiln_lay_out_reduction(const struct kiln_schedule_task *task,
     schedule->walk.vector_elems = choose_vector(&problem, schedule, is_dense);
     choose_layout(&problem, schedule);
     schedule->walk.moved_elems = problem.moves_back ? choose_moved_elems(target, schedule) : 0;
-    if (kiln_reduction_is_held(reduction) && !problem.is_host &&
-        kiln_gains_from_holding(&problem) && !work->has_costly_shared_values)
-        reduction->held = KILN_HELD_LOADED;
     choose_modes(task->graph, &problem, schedule);
 }

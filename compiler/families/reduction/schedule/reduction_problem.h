@@ -32,6 +32,7 @@ struct kiln_reduction_problem {
     const uint32_t *reads;
     uint32_t cost; /* arithmetic of one element in all passes together, at least 1 */
     bool is_host;
+    bool has_costly_shared_values; /* struct kiln_pass_work */
     enum kiln_layout_sizes sizes;
     bool may_unroll; /* several steps, and so arrays, in a work-item */
     /* A few work-items read a row side by side, the widest elements in one access each: wider

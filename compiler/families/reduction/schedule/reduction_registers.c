@@ -3,6 +3,7 @@
 #include "compiler/fuse/register_pressure.h"
 
 enum {
+    REGISTER_BYTES = 4,
     COMFORTABLE_HELD_REGISTERS = 64, /* held against half and twice as many on an H200 */
     MAX_RESIDENT_COST = 8192,
     SPARE_REGISTERS = 8,
@@ -34,18 +35,30 @@ bool kiln_gains_from_holding(const struct kiln_reduction_problem *problem)
     return false;
 }
 
-/* Registers of the operands that several passes read, for one step. They are held converted, so
- * that the conversion is done once. */
+/* Registers of the operands that several passes read, for one step. */
 static uint32_t held_registers(const struct kiln_reduction_problem *problem,
-                               const struct kiln_schedule *schedule)
+                               const struct kiln_schedule *schedule, enum kiln_reduction_held form)
 {
     uint32_t registers = 0;
     for (uint32_t i = 0; i < problem->group->load_count; i++) {
         uint32_t bytes = kiln_dtype_info(problem->group->accesses[i].dtype)->bytes;
+        if (form == KILN_HELD_CONVERTED)
+            bytes = kiln_max_u32(bytes, REGISTER_BYTES);
         if (problem->reads[i] > 1)
-            registers += kiln_step_elements(schedule, i) * kiln_max_u32(1, bytes / 4);
+            registers +=
+                (kiln_step_elements(schedule, i) * bytes + REGISTER_BYTES - 1) / REGISTER_BYTES;
     }
     return registers;
+}
+
+enum kiln_reduction_held kiln_held_form(const struct kiln_reduction_problem *problem,
+                                        const struct kiln_schedule *schedule, uint64_t steps)
+{
+    bool is_cuda = problem->target->kind == KILN_TARGET_CUDA;
+    uint32_t most = is_cuda && !problem->has_costly_shared_values ? 0 : COMFORTABLE_HELD_REGISTERS;
+    return steps * held_registers(problem, schedule, KILN_HELD_CONVERTED) > most
+               ? KILN_HELD_LOADED
+               : KILN_HELD_CONVERTED;
 }
 
 /* Registers of the operands that a single pass reads, for one step. They are held as they lie in
@@ -58,7 +71,8 @@ static uint32_t passing_registers(const struct kiln_reduction_problem *problem,
     for (uint32_t i = 0; i < group->load_count; i++) {
         uint32_t bytes = kiln_dtype_info(group->accesses[i].dtype)->bytes;
         if (problem->reads[i] == 1 && group->accesses[i].place != KILN_PLACE_ROW)
-            registers += (kiln_step_elements(schedule, i) * bytes + 3) / 4;
+            registers +=
+                (kiln_step_elements(schedule, i) * bytes + REGISTER_BYTES - 1) / REGISTER_BYTES;
     }
     return registers;
 }
@@ -74,9 +88,11 @@ static uint64_t resident_registers(const struct kiln_reduction_problem *problem,
                                    const struct kiln_schedule *schedule, uint64_t steps)
 {
     uint64_t passing = passing_registers(problem, schedule);
+    uint64_t held =
+        held_registers(problem, schedule, kiln_held_form(problem, schedule, steps));
     uint32_t live =
         problem->group->live_registers + (passing == 0 ? problem->accumulator_registers : 0);
-    return steps * (held_registers(problem, schedule) + passing + 1) +
+    return steps * (held + passing + 1) +
            (uint64_t)schedule->walk.vector_elems * live;
 }
 
@@ -124,6 +140,6 @@ bool kiln_holds_too_much(const struct kiln_reduction_problem *problem,
                          const struct kiln_schedule *schedule, uint32_t items_along_reduced)
 {
     uint64_t steps = kiln_steps_of_item(schedule, items_along_reduced);
-    return steps * held_registers(problem, schedule) > COMFORTABLE_HELD_REGISTERS ||
+    return steps * held_registers(problem, schedule, KILN_HELD_CONVERTED) > COMFORTABLE_HELD_REGISTERS ||
            compiles_slowly(problem, schedule, steps);
 }

@@ -13,6 +13,11 @@ uint32_t kiln_accumulator_registers(const struct kiln_reduction_passes *passes);
 /* Something is read in more passes than one, so that holding it saves traffic. */
 bool kiln_gains_from_holding(const struct kiln_reduction_problem *problem);
 
+/* The form that a work-item holds so many steps in: converted where that leaves registers for other
+ * work-groups. On CUDA, which has fewer, only costly values are. */
+enum kiln_reduction_held kiln_held_form(const struct kiln_reduction_problem *problem,
+                                        const struct kiln_schedule *schedule, uint64_t steps);
+
 /* Rows fit into the registers, and the unrolled code into its bound, where
  * `items_along_reduced` work-items share a row and a work-group has items_along_reduced *
  * items_along_kept. */

@@ -21,8 +21,7 @@ enum kiln_reduction_form {
 enum kiln_reduction_held {
     KILN_HELD_NOTHING, /* every pass loads them */
     KILN_HELD_CONVERTED,
-    /* As they were loaded: each pass converts them again, in fewer registers. Only if no costly
-     * value of them is computed in several passes. */
+    /* As they were loaded: each pass computes all it needs of them again, in fewer registers. */
     KILN_HELD_LOADED,
 };
 
