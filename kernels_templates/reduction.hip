@@ -25,6 +25,9 @@
  *   KILN_SEGMENT_STEPS, KILN_SEGMENT_TAILS   from the first of a segment to the first of the next
  *   KILN_STRIDE, KILN_OVER_STRIDE(n)         from a work-item's step to its next, and likewise of tails; n divided by it
  *   KILN_STEPS_PER_ITEM, KILN_IS_RESIDENT    steps loaded at once; true if these are all the steps of a work-item
+ *   KILN_HAS_LOCAL_ROWS                      true if a work-group copies its rows to local memory (device/local_rows.h)
+ *   KILN_ROW_SPACING                         rows between those of neighbouring work-items: then they use other banks
+ *   KILN_RESULTS_REPLACE_OPERANDS            true if results lie there where operands did
  *   KILN_CHECKS_FULL                         true if rows with exactly that many steps run without conditions
  *   KILN_RESIDENT_TAILS                      tails loaded at once; 0: every pass loads tails one by one
  *   KILN_CHAINS, KILN_CHAIN_STEPS            number of chains that a work-item's steps (and tails) are cut into; length of each.
@@ -40,6 +43,7 @@
  *   kiln_locate_chunk                        if rows are segmented
  *   kiln_row, kiln_start_row                 values that are the same in all of a row
  *   kiln_inputs_element                      with tails
+ *   kiln_local, kiln_fetch_rows, kiln_find_row, kiln_return_rows      with rows in local memory
  * Each pass has a structure kiln_pass_<n> of functions:
  *   lanes, start                             accumulators of a work-item, one per element of the vector
  *   load, update                             load a step; accumulate it, nth counting the steps before it, and store
@@ -122,7 +126,13 @@ KILN_DEVICE unsigned kiln_place_along_kept()
 #if KILN_IS_COLUMNS
     return kiln_work_item() % KILN_ITEMS_ALONG_KEPT;
 #else
-    return kiln_work_item() / KILN_ITEMS_ALONG_REDUCED;
+    const unsigned place = kiln_work_item() / KILN_ITEMS_ALONG_REDUCED;
+#if KILN_HAS_LOCAL_ROWS
+    const unsigned rounds = KILN_ITEMS_ALONG_KEPT / KILN_ROW_SPACING;
+    return place % rounds * KILN_ROW_SPACING + place / rounds;
+#else
+    return place;
+#endif
 #endif
 }
 
@@ -144,9 +154,13 @@ KILN_DEVICE void kiln_take_share([[maybe_unused]] const kiln_arguments &argument
 #if KILN_IS_SEGMENTED
     kiln_locate_chunk(arguments, chunk, tile, segment);
 #endif
-    const kiln_index kept = tile * KILN_ITEMS_ALONG_KEPT + kiln_place_along_kept();
+    kiln_index kept = tile * KILN_ITEMS_ALONG_KEPT + kiln_place_along_kept();
+    share.is_inside = KILN_ARE_ROWS_WHOLE || KILN_HAS_LOCAL_ROWS || kept < KILN_KEPT;
+    /* Where there is no row, the last one is done again. What follows has no condition then, and what is computed in one pass
+     * serves the next. */
+    if (KILN_HAS_LOCAL_ROWS && !KILN_ARE_ROWS_WHOLE && kept >= KILN_KEPT)
+        kept = KILN_KEPT - 1;
     kiln_locate_row(arguments, kept, segment, share.position);
-    share.is_inside = KILN_ARE_ROWS_WHOLE || kept < KILN_KEPT;
     share.is_first = place == 0;
     share.step = segment * KILN_SEGMENT_STEPS + place;
     share.end = kiln_end_of_segment(segment, KILN_SEGMENT_STEPS, KILN_STEPS);
@@ -409,6 +423,10 @@ KILN_DEVICE void kiln_run_pass(const kiln_arguments &arguments, const kiln_share
                                kiln_held &held, [[maybe_unused]] kiln_shared &shared, kiln_row &row)
 {
     typename Pass::merged merged;
+#if KILN_RESULTS_REPLACE_OPERANDS
+    if (Pass::is_last)
+        kiln_barrier();
+#endif
 #if KILN_HAS_CHAINS
     if constexpr (Pass::has_accumulators)
         kiln_walk_chains<Pass>(arguments, share, row, held, merged);
@@ -429,7 +447,12 @@ KILN_DEVICE void kiln_run_pass(const kiln_arguments &arguments, const kiln_share
 
 KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
 {
-#if KILN_WAVES_PER_ROW > 1
+#if KILN_HAS_LOCAL_ROWS
+    KILN_LDS(kiln_local, local, 1);
+#endif
+#if KILN_HAS_LOCAL_ROWS && KILN_WAVES_PER_ROW > 1
+    kiln_shared(&shared)[1] = local[0].shared;
+#elif KILN_WAVES_PER_ROW > 1
     KILN_LDS(kiln_shared, shared, 1);
 #else
     kiln_shared shared[1];
@@ -443,6 +466,17 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
         const kiln_index chunk = KILN_CHUNK(turn);
         kiln_share share;
         kiln_take_share(arguments, chunk, share);
+#if KILN_HAS_LOCAL_ROWS
+        const kiln_index first = chunk * KILN_ITEMS_ALONG_KEPT;
+        const unsigned rows =
+            KILN_ARE_ROWS_WHOLE || first + KILN_ITEMS_ALONG_KEPT <= KILN_KEPT
+                ? KILN_ITEMS_ALONG_KEPT
+                : (unsigned)(KILN_KEPT - first);
+        kiln_fetch_rows(arguments, first, rows, local[0]);
+        const unsigned place = kiln_place_along_kept();
+        kiln_find_row(arguments, first, place < rows ? place : rows - 1, local[0], share.position);
+        kiln_barrier();
+#endif
         kiln_row row;
         if (share.is_inside)
             kiln_start_row(arguments, share.position, share.is_first, row);
@@ -456,5 +490,11 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
         }
 #endif
         KILN_PASSES(KILN_RUN_PASS)
+#if KILN_HAS_LOCAL_ROWS
+        kiln_barrier();
+        kiln_return_rows(arguments, first, rows, local[0]);
+        if (KILN_HAS_TURNS)
+            kiln_barrier();
+#endif
     }
 }

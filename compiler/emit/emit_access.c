@@ -217,6 +217,11 @@ void kiln_emit_loads(const struct kiln_emission *emission, const bool *selected,
             kiln_emit_offset(emission, i, source);
             kiln_buffer_append_text(source, "];\n");
             break;
+        case KILN_ACCESS_STAGED:
+            kiln_buffer_printf(
+                source, "    inputs.x%" PRIu32 "[0] = position.t%" PRIu32 "[position.column];\n", i,
+                i);
+            break;
         case KILN_ACCESS_TRANSPOSED:
             if (elements == schedule->walk.vector_elems)
                 break; /* kiln_load_staged */
@@ -324,6 +329,11 @@ static void append_store(const struct kiln_emission *emission, uint32_t access, 
         kiln_buffer_printf(source, "    arguments.a%" PRIu32 "[", access);
         kiln_emit_offset(emission, access, source);
         kiln_buffer_printf(source, "] = y%" PRIu32 "[0];\n", access);
+        break;
+    case KILN_ACCESS_STAGED:
+        kiln_buffer_printf(source,
+                           "    position.t%" PRIu32 "[position.column] = y%" PRIu32 "[0];\n",
+                           access, access);
         break;
     case KILN_ACCESS_TRANSPOSED: {
         char vector[24];

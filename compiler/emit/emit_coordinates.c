@@ -56,6 +56,11 @@ void kiln_emit_position(const struct kiln_emission *emission, struct kiln_buffer
         kiln_buffer_append_text(source, "    kiln_index segment;\n");
     if (schedule->walk.moved_elems != 0)
         kiln_buffer_append_text(source, "    bool is_moved;\n");
+    for (uint32_t i = 0; i < emission->group->access_count; i++) {
+        if (schedule->accesses[i].mode == KILN_ACCESS_STAGED)
+            kiln_buffer_printf(source, "    kiln_storage_%s *t%" PRIu32 ";\n",
+                               kiln_dtype_info(emission->group->accesses[i].dtype)->device, i);
+    }
     kiln_buffer_append_text(source, "};\n");
 }
 

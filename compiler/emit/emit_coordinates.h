@@ -3,7 +3,8 @@
  * generated functions.
  *
  * Coordinates are position.c<k> for collapsed axis k, position.column for the inner axis and
- * position.line for the tile axis; in a flattened schedule position.column counts along the line
+ * position.line for the tile axis. position.t<i> is where the row of a staged access i begins in
+ * local memory. In a flattened schedule position.column counts along the line
  * and k<axis> are taken out of it. In PARTIAL groups position.segment is the segment.
  */
 #ifndef KILN_COMPILER_EMIT_EMIT_COORDINATES_H

@@ -21,6 +21,7 @@ enum kiln_access_mode {
     KILN_ACCESS_VECTOR,     /* consecutive in memory: one wide access */
     KILN_ACCESS_SPLAT,      /* the same element for the whole vector: read once */
     KILN_ACCESS_GATHER,     /* one address per element */
+    KILN_ACCESS_STAGED,     /* one element, of rows that are staged through LDS whole */
     KILN_ACCESS_TRANSPOSED, /* consecutive along the tile axis: staged through LDS */
 };
 

@@ -5,6 +5,7 @@
 #include "compiler/emit/emit_family.h"
 #include "compiler/emit/emit_sizes.h"
 #include "compiler/families/reduction/emit/emit_accumulators.h"
+#include "compiler/families/reduction/emit/emit_local_rows.h"
 #include "compiler/families/reduction/emit/emit_reduction_arguments.h"
 #include "compiler/families/reduction/emit/emit_reduction_pass.h"
 #include "compiler/families/reduction/schedule/reduction_lds.h"
@@ -150,6 +151,9 @@ static void emit_defines(const struct kiln_emission *emission, struct kiln_buffe
         {"HAS_TAILS", kiln_rows_have_tails(emission)},
         {"STEPS_PER_ITEM", sizes.steps_per_item},
         {"IS_RESIDENT", kiln_reduction_is_held(layout)},
+        {"HAS_LOCAL_ROWS", layout->held == KILN_HELD_LOCAL},
+        {"ROW_SPACING", layout->row_spacing},
+        {"RESULTS_REPLACE_OPERANDS", layout->results_replace_operands},
         {"CHECKS_FULL", sizes.checks_full},
         {"RESIDENT_TAILS", sizes.resident_tails},
         {"HAS_CHAINS", has_chains},
@@ -180,6 +184,8 @@ static void emit_text(const struct kiln_emission *emission,
     kiln_emit_reduction_inputs(&reduction, source);
     kiln_emit_row(&reduction, source);
     kiln_emit_shared(&reduction, source);
+    if (reduction.reduction->held == KILN_HELD_LOCAL)
+        kiln_emit_local_rows(&reduction, source);
     for (uint32_t pass = 0; pass < reduction.passes->pass_count; pass++)
         kiln_emit_pass(&reduction, pass, source);
     fini_reduction(&reduction);
@@ -196,6 +202,8 @@ static void emit_headers(const struct kiln_emission *emission,
         if (passes->accumulators[i].kind == KILN_ACCUMULATOR_MOMENTS)
             kiln_template_append(inclusion, "device/moments.h", source);
     }
+    if (kiln_reduction_schedule_of(emission->schedule)->held == KILN_HELD_LOCAL)
+        kiln_template_append(inclusion, "device/local_rows.h", source);
     if (passes->accumulator_count != 0)
         kiln_template_append(inclusion, "device/accumulators.h", source);
     kiln_emit_operation_headers(emission, inclusion, source);
@@ -203,7 +211,8 @@ static void emit_headers(const struct kiln_emission *emission,
 
 static bool uses_barrier(const struct kiln_schedule *schedule)
 {
-    return kiln_reduction_schedule_of(schedule)->items_along_reduced > 1;
+    return kiln_reduction_schedule_of(schedule)->items_along_reduced > 1 ||
+           kiln_reduction_schedule_of(schedule)->held == KILN_HELD_LOCAL;
 }
 
 /* True in the form `columns`, where each element of a vector belongs to another row. Merged

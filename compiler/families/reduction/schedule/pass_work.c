@@ -9,7 +9,7 @@ static bool is_element_load(const struct kiln_fusion_group *group, uint32_t acce
 }
 
 static void add_pass(const struct kiln_ir *ir, const struct kiln_fusion_group *group,
-                     const bool *needed, bool *was_needed, struct kiln_pass_work *work)
+                     uint32_t pass, const bool *needed, bool *was_needed, struct kiln_pass_work *work)
 {
     for (uint32_t i = 0; i < group->op_count; i++) {
         if (!needed[i])
@@ -22,7 +22,7 @@ static void add_pass(const struct kiln_ir *ir, const struct kiln_fusion_group *g
     for (uint32_t i = 0; i < group->load_count; i++) {
         uint32_t position = kiln_group_position(group, group->accesses[i].value);
         if (is_element_load(group, i) && position < group->op_count && needed[position])
-            work->reads[i]++;
+            work->first_pass[i] = work->reads[i]++ == 0 ? pass : work->first_pass[i];
     }
 }
 
@@ -32,16 +32,17 @@ bool kiln_measure_passes(const struct kiln_ir *ir, const struct kiln_fusion_grou
 {
     struct kiln_pass_work work = {
         .reads = kiln_arena_calloc(ir->arena, group->access_count, sizeof *work.reads),
+        .first_pass = kiln_arena_calloc(ir->arena, group->access_count, sizeof *work.first_pass),
     };
     bool *needed = kiln_arena_calloc(ir->arena, group->op_count, sizeof *needed);
     bool *was_needed = kiln_arena_calloc(ir->arena, group->op_count, sizeof *was_needed);
-    if (work.reads == NULL || needed == NULL || was_needed == NULL)
+    if (work.reads == NULL || work.first_pass == NULL || needed == NULL || was_needed == NULL)
         return false;
     for (uint32_t i = 0; i < group->access_count; i++)
         work.reads[i] = !is_element_load(group, i);
     for (uint32_t pass = 0; pass < passes->pass_count; pass++) {
         kiln_reduction_pass_values(ir, group, passes, pass, needed);
-        add_pass(ir, group, needed, was_needed, &work);
+        add_pass(ir, group, pass, needed, was_needed, &work);
     }
     for (uint32_t i = 0; i < passes->accumulator_count; i++)
         work.cost += kiln_accumulator_info(passes->accumulators[i].kind)->cost;

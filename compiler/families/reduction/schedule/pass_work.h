@@ -10,6 +10,7 @@ struct kiln_pass_work {
     /* Per access the number of passes in which it is done for every element; 1 for what is done
      * once per row. */
     uint32_t *reads;
+    uint32_t *first_pass; /* the first of these passes, per access */
     /* Arithmetic of one element in all passes together, in simple operations. */
     uint32_t cost;
     /* A value that is costly to compute is computed in several passes. */

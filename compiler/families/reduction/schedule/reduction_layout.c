@@ -3,6 +3,7 @@
 #include "compiler/families/reduction/schedule/reduction_classes.h"
 #include "compiler/families/reduction/schedule/reduction_combine.h"
 #include "compiler/families/reduction/schedule/reduction_lds.h"
+#include "compiler/families/reduction/schedule/reduction_local.h"
 #include "compiler/families/reduction/schedule/reduction_registers.h"
 #include "compiler/families/reduction/schedule/reduction_schedule.h"
 #include "compiler/fuse/fuse_family.h"
@@ -564,6 +565,8 @@ void kiln_lay_out_reduction(const struct kiln_schedule_task *task,
     if (problem.has_short_lines)
         problem.element_bytes = widest;
     problem.element_bytes = kiln_max_u32(problem.element_bytes, 1);
+    if (kiln_lay_out_local_rows(&problem, work, schedule))
+        return;
     problem.moves_back = may_move_back(&problem, schedule);
     schedule->walk.vector_elems = choose_vector(&problem, schedule, is_dense);
     choose_layout(&problem, schedule);

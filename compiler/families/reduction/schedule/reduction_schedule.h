@@ -23,6 +23,9 @@ enum kiln_reduction_held {
     KILN_HELD_CONVERTED,
     /* As they were loaded: each pass computes all it needs of them again, in fewer registers. */
     KILN_HELD_LOADED,
+    /* In local memory, where a work-group copies its rows whole; in registers from there on
+     * (reduction_local.h). A step is an element. */
+    KILN_HELD_LOCAL,
 };
 
 /* The rule of reduction_layout.c that decided how many work-items share a row. */
@@ -33,6 +36,7 @@ enum kiln_items_rule {
     KILN_ITEMS_FILL,      /* more, so that the target is full */
     KILN_ITEMS_HOLD,      /* more, so that each holds less of the row */
     KILN_ITEMS_CACHE,     /* more, as no number of them can hold it: caches have fewer rows */
+    KILN_ITEMS_LOCAL,     /* a few elements are left for each, in local memory */
     KILN_ITEMS_ALL_SIZES, /* the same for all sizes, or for a class of them */
 };
 
@@ -67,6 +71,10 @@ struct kiln_reduction_schedule {
     /* Steps that a work-item loads together before it uses them: all it has, if it holds them. */
     uint32_t steps_per_item;
     enum kiln_reduction_held held;
+    bool results_replace_operands; /* in local memory, before the last pass */
+    /* Neighbouring work-items, or those that share a row, have rows so far apart in local memory: a
+     * power of two. 1 elsewhere. */
+    uint32_t row_spacing;
     uint64_t kept_count;    /* rows; in the form `columns` vectors of rows */
     uint64_t step_count;    /* steps of a row: vectors in the form `rows`, elements in `columns` */
     uint32_t segment_count; /* PARTIAL: work-groups that share a row; otherwise 1 */

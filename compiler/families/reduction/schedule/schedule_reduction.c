@@ -122,7 +122,9 @@ static void print_reduction(const struct kiln_schedule *schedule,
                        " along the kept ones, steps %" PRIu64 ", %" PRIu32 " at once, ",
                        reduction->items_along_reduced, reduction->items_along_kept,
                        reduction->steps_per_segment, reduction->steps_per_item);
-    if (kiln_reduction_is_held(reduction))
+    if (reduction->held == KILN_HELD_LOCAL)
+        kiln_buffer_append_text(buffer, "staged in local memory");
+    else if (kiln_reduction_is_held(reduction))
         kiln_buffer_append_text(buffer, "read once and held");
     else
         kiln_buffer_printf(buffer, "%" PRIu32 " pass%s over memory", reduction->passes.pass_count,
@@ -143,7 +145,9 @@ static void describe_reduction(const struct kiln_schedule *schedule, struct kiln
         kiln_reduction_is_columns(reduction) ? "columns" : "rows", reduction->items_along_reduced,
         reduction->items_along_kept, reduction->steps_per_item,
         KILN_NOUN(reduction->steps_per_item, "step"), schedule->walk.vector_elems,
-        kiln_reduction_is_held(reduction) ? ", held" : "");
+        reduction->held == KILN_HELD_LOCAL  ? ", staged"
+        : kiln_reduction_is_held(reduction) ? ", held"
+                                            : "");
 }
 
 static void explain_reduction(const struct kiln_schedule *schedule,
@@ -156,6 +160,7 @@ static void explain_reduction(const struct kiln_schedule *schedule,
         [KILN_ITEMS_FILL] = "as fewer would not fill the target",
         [KILN_ITEMS_HOLD] = "as each of fewer would have too much of it to hold in registers",
         [KILN_ITEMS_CACHE] = "as registers cannot hold it, and caches should have few at a time",
+        [KILN_ITEMS_LOCAL] = "with a few elements for each",
         [KILN_ITEMS_ALL_SIZES] = "as for all sizes that the kernel serves",
     };
     const struct kiln_reduction_schedule *reduction = kiln_reduction_schedule_of(schedule);
