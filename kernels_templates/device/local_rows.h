@@ -10,6 +10,13 @@
 
 enum { KILN_WORD_BYTES = 16 };
 
+/* What the host's KILN_LOAD_STREAM leaves in memory is copied here. */
+#ifdef KILN_LOAD_ONE
+#define KILN_FETCH_WORD(to, from) KILN_LOAD_STREAM(16, to, from)
+#else
+#define KILN_FETCH_WORD(to, from) KILN_LOAD_VECTOR(16, to, from)
+#endif
+
 /* `count` consecutive elements, counted from the start of the aligned word that has the first of them. */
 template <class Element> struct kiln_span {
     enum { unit = KILN_WORD_BYTES / (int)sizeof(Element) };
@@ -60,7 +67,7 @@ KILN_DEVICE void kiln_fetch(const Element *at, unsigned count, kiln_fetched<Elem
         for (unsigned i = 0; i < most; i++) {
             const unsigned nth = item + i * KILN_BLOCK;
             const unsigned word = span.word + (nth < span.word_count ? nth : span.word_count - 1);
-            KILN_LOAD_STREAM(16, fetched.words[i], base + word * unit)
+            KILN_FETCH_WORD(fetched.words[i], base + word * unit)
         }
     }
     if (item < span.head)

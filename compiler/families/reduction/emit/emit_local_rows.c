@@ -54,6 +54,15 @@ static void append_begin(const struct kiln_reduction_emission *reduction, uint32
                        reduction->emission->schedule->walk.cols);
 }
 
+static bool has_results(const struct kiln_reduction_emission *reduction)
+{
+    const struct kiln_fusion_group *group = reduction->emission->group;
+    bool any = false;
+    for (uint32_t i = group->load_count; i < group->access_count; i++)
+        any = any || is_staged(reduction, i);
+    return any;
+}
+
 static void append_head(const char *name, struct kiln_buffer *source)
 {
     kiln_buffer_printf(source,
@@ -131,7 +140,8 @@ void kiln_emit_local_rows(const struct kiln_reduction_emission *reduction,
     kiln_buffer_printf(source, "struct kiln_local {\n    %s {\n",
                        reduction->reduction->results_replace_operands ? "union" : "struct");
     append_arrays(reduction, 0, group->load_count, "operands", source);
-    append_arrays(reduction, group->load_count, group->access_count, "results", source);
+    if (has_results(reduction))
+        append_arrays(reduction, group->load_count, group->access_count, "results", source);
     kiln_buffer_append_text(source, "    } rows;\n");
     if (reduction->lds_entries != 0)
         kiln_buffer_append_text(source, "    kiln_shared shared[1];\n");

@@ -127,10 +127,9 @@ static bool results_can_replace_operands(const struct kiln_reduction_problem *pr
     return can;
 }
 
-static uint32_t local_bytes(const struct kiln_reduction_problem *problem,
-                            const struct kiln_schedule *schedule)
+uint32_t kiln_local_bytes(const struct kiln_fusion_group *group,
+                          const struct kiln_schedule *schedule, uint32_t wave_size)
 {
-    const struct kiln_fusion_group *group = problem->group;
     const struct kiln_reduction_schedule *reduction = kiln_reduction_schedule_of(schedule);
     uint32_t bytes[2] = {0, 0}; /* operands, results */
     for (uint32_t i = 0; i < group->access_count; i++) {
@@ -141,8 +140,7 @@ static uint32_t local_bytes(const struct kiln_reduction_problem *problem,
     }
     uint32_t rows = reduction->results_replace_operands ? kiln_max_u32(bytes[0], bytes[1])
                                                         : bytes[0] + bytes[1];
-    uint32_t merged =
-        kiln_reduction_lds_bytes(problem->passes, reduction, 1, problem->target->wave_size);
+    uint32_t merged = kiln_reduction_lds_bytes(&reduction->passes, reduction, 1, wave_size);
     return rows + kiln_round_up_u32(merged, WORD_BYTES);
 }
 
@@ -224,8 +222,10 @@ bool kiln_lay_out_local_rows(const struct kiln_reduction_problem *problem,
     if (items > wave)
         items = kiln_max_u32(
             wave, kiln_ceil_power_of_two(kiln_ceil_div(schedule->walk.cols, MANY_ELEMS_PER_ITEM)));
-    uint32_t kept = kiln_max_u32(1, BLOCK / items);
-    if (!kiln_can_hold_rows(problem, schedule, items, kept)) {
+    uint32_t kept = kiln_min_u32(kiln_max_u32(1, BLOCK / items),
+                                 kiln_ceil_power_of_two(schedule->walk.rows));
+    /* Each end of the rows takes a work-item for each of its elements. */
+    if (items * kept < WORD_BYTES || !kiln_can_hold_rows(problem, schedule, items, kept)) {
         schedule->walk.vector_elems = vector;
         return false;
     }
@@ -234,11 +234,12 @@ bool kiln_lay_out_local_rows(const struct kiln_reduction_problem *problem,
     reduction->items_along_reduced = items;
     reduction->items_along_kept = kept;
     while (reduction->items_along_kept > 1 && items * reduction->items_along_kept > wave &&
-           (local_bytes(problem, schedule) > COMFORTABLE_LDS_BYTES ||
+           (kiln_local_bytes(problem->group, schedule, wave) > COMFORTABLE_LDS_BYTES ||
             kiln_reduction_work_groups(schedule, reduction->items_along_kept) <
                 (uint64_t)problem->target->compute_units * GROUPS_PER_UNIT))
         reduction->items_along_kept /= 2;
-    if (local_bytes(problem, schedule) > MAX_LOCAL_BYTES) {
+    if (kiln_local_bytes(problem->group, schedule, wave) >
+        kiln_min_u32(problem->target->lds_bytes, MAX_LOCAL_BYTES)) {
         schedule->walk.vector_elems = vector;
         return false;
     }
@@ -249,6 +250,6 @@ bool kiln_lay_out_local_rows(const struct kiln_reduction_problem *problem,
     reduction->held = KILN_HELD_LOCAL;
     schedule->launch.block = items * reduction->items_along_kept;
     schedule->launch.chunk_count = kiln_reduction_work_groups(schedule, reduction->items_along_kept);
-    schedule->launch.lds_bytes = local_bytes(problem, schedule);
+    schedule->launch.lds_bytes = kiln_local_bytes(problem->group, schedule, wave);
     return true;
 }

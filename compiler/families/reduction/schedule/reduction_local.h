@@ -13,6 +13,10 @@
 uint32_t kiln_local_elements(const struct kiln_fusion_group *group,
                              const struct kiln_schedule *schedule, uint32_t access);
 
+/* Local memory of a work-group: rows of operands and results, and accumulators. */
+uint32_t kiln_local_bytes(const struct kiln_fusion_group *group,
+                          const struct kiln_schedule *schedule, uint32_t wave_size);
+
 /* Completes the layout of a group whose rows belong in local memory; false and no change where they
  * do not. */
 bool kiln_lay_out_local_rows(const struct kiln_reduction_problem *problem,

@@ -5,6 +5,7 @@
 #include "compiler/codegen/codegen.h"
 #include "compiler/emit/emit.h"
 #include "compiler/families/reduction/schedule/reduction_lds.h"
+#include "compiler/families/reduction/schedule/reduction_local.h"
 #include "compiler/families/reduction/schedule/reduction_schedule.h"
 #include "runtime/device/host_device.h"
 #include "tests/compiler/families/reduction/reduction_fixture.h"
@@ -60,6 +61,8 @@ static void close_device(void)
 
 TestSuite(reduction_run, .init = open_device, .fini = close_device, .timeout = 250);
 
+enum { FEWEST_LOCAL_ITEMS = 16 }; /* reduction_local.c */
+
 /* The schedule that the layout makes of the target's own. */
 static struct kiln_schedule force(struct ir_fixture *fixture, const struct kiln_fusion_group *group,
                                   const struct layout *layout)
@@ -71,21 +74,27 @@ static struct kiln_schedule force(struct ir_fixture *fixture, const struct kiln_
     uint64_t items = layout->items_along_reduced;
     reduction->items_along_reduced = layout->items_along_reduced;
     reduction->items_along_kept = layout->items_along_kept;
-    if (layout->steps != 0)
+    bool is_local = reduction->held == KILN_HELD_LOCAL;
+    if (is_local) {
+        while (reduction->items_along_kept * items < FEWEST_LOCAL_ITEMS)
+            reduction->items_along_kept *= 2;
+        reduction->row_spacing = 1 + (reduction->items_along_kept > 1);
+    } else if (layout->steps != 0)
         reduction->held = KILN_HELD_NOTHING;
     else if (!kiln_reduction_is_held(reduction))
         reduction->held = KILN_HELD_CONVERTED;
-    reduction->steps_per_item = layout->steps == 0
+    reduction->steps_per_item = layout->steps == 0 || is_local
                                     ? (uint32_t)((reduction->steps_per_segment + items - 1) / items)
                                     : layout->steps;
-    schedule.launch.block = layout->items_along_reduced * layout->items_along_kept;
-    schedule.launch.chunk_count = (reduction->kept_count + layout->items_along_kept - 1) /
-                                  layout->items_along_kept * reduction->segment_count;
+    schedule.launch.block = reduction->items_along_reduced * reduction->items_along_kept;
+    schedule.launch.chunk_count = (reduction->kept_count + reduction->items_along_kept - 1) /
+                                  reduction->items_along_kept * reduction->segment_count;
     schedule.launch.grid = (uint32_t)(layout->grid_is_short ? (schedule.launch.chunk_count + 2) / 3
                                                             : schedule.launch.chunk_count);
     schedule.launch.lds_bytes =
-        kiln_reduction_lds_bytes(&kiln_reduction_schedule_of(&schedule)->passes, reduction,
-                                 schedule.walk.vector_elems, layout->wave_size);
+        is_local ? kiln_local_bytes(group, &schedule, layout->wave_size)
+                 : kiln_reduction_lds_bytes(&reduction->passes, reduction,
+                                            schedule.walk.vector_elems, layout->wave_size);
     schedule.walk.index_is_64bit |= layout->index_is_64bit;
     reduction->segments_take_turns = layout->segments_take_turns;
     schedule.walk.is_backward = layout->walks_back;

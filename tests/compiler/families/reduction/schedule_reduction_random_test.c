@@ -1,5 +1,6 @@
 /* What holds for the schedule of any reduction group. */
 #include "compiler/families/reduction/schedule/reduction_lds.h"
+#include "compiler/families/reduction/schedule/reduction_local.h"
 #include "compiler/families/reduction/schedule/reduction_schedule.h"
 #include "tests/compiler/families/reduction/reduction_fixture.h"
 
@@ -177,11 +178,13 @@ static void check_on(const char *target_name)
             check_access(&fixture->ir, &group, &schedule, i);
         check_traffic(&reduction, &group, &schedule);
         cr_assert_leq(schedule.launch.lds_bytes, fixture->target.lds_bytes);
-        cr_assert_eq(schedule.launch.lds_bytes,
-                     kiln_reduction_lds_bytes(&kiln_reduction_schedule_of(&schedule)->passes,
-                                              kiln_reduction_schedule_of(&schedule),
-                                              schedule.walk.vector_elems,
-                                              fixture->target.wave_size));
+        const struct kiln_reduction_schedule *layout = kiln_reduction_schedule_of(&schedule);
+    uint32_t wave = fixture->target.wave_size;
+    cr_assert_eq(schedule.launch.lds_bytes,
+                 layout->held == KILN_HELD_LOCAL
+                     ? kiln_local_bytes(&group, &schedule, wave)
+                     : kiln_reduction_lds_bytes(&layout->passes, layout,
+                                                schedule.walk.vector_elems, wave));
         uint32_t request = fixture->options.max_vector_elements;
         cr_assert(request == 0 || schedule.walk.vector_elems <= request);
         ir_fixture_destroy(fixture);
