@@ -10,6 +10,7 @@ enum {
     ELEMS_PER_ITEM = 24, /* at most, and more than half of it in rows of more */
     MANY_ELEMS_PER_ITEM = 40, /* the same where fewer waves have to meet then */
     MAX_LINE = 256,
+    MAX_ELEMENT_BYTES = 2,
     MAX_CUDA_LINE = 8192,
     /* Small, since they wait for each other. On an H100 softmax of 1023 halves reaches 0.92 of a copy,
      * and 0.75 with 256 work-items. */
@@ -70,23 +71,24 @@ static bool wastes_work_items(uint64_t cols, uint32_t widest)
     return cols * 8 < (uint64_t)kiln_ceil_power_of_two(kiln_ceil_div(cols, vector)) * vector * 7;
 }
 
-/* On AMD GPUs, which access vectors anywhere, long rows and rows that fill their vectors gain nothing. Nor does a kernel of several
- * operands: little local memory leaves a compute unit too few work-groups. */
+/* AMD GPUs access vectors anywhere, so long rows and rows that fill their vectors gain nothing there. Neither do floats or several
+ * operands, since local memory has room for too few work-groups. */
 static bool gains_from_local_rows(const struct kiln_reduction_problem *problem,
                                   const struct kiln_schedule *schedule)
 {
     uint64_t cols = schedule->walk.cols;
     uint32_t widest = 1;
-    uint32_t operands = 0;
+    uint32_t bytes = 0; /* of operands, per element */
     if (problem->target->kind == KILN_TARGET_CUDA)
         return cols <= MAX_CUDA_LINE;
     for (uint32_t i = 0; i < problem->group->access_count; i++) {
         if (!has_rows(schedule, i))
             continue;
-        widest = kiln_max_u32(widest, kiln_dtype_info(problem->group->accesses[i].dtype)->bytes);
-        operands += i < problem->group->load_count;
+        uint32_t element = kiln_dtype_info(problem->group->accesses[i].dtype)->bytes;
+        widest = kiln_max_u32(widest, element);
+        bytes += i < problem->group->load_count ? element : 0;
     }
-    return cols <= MAX_LINE && operands == 1 && wastes_work_items(cols, widest);
+    return cols <= MAX_LINE && bytes <= MAX_ELEMENT_BYTES && wastes_work_items(cols, widest);
 }
 
 static bool may_be_local(const struct kiln_reduction_problem *problem,
