@@ -28,6 +28,7 @@
  *   KILN_HAS_LOCAL_ROWS                      true if a work-group copies its rows to local memory (device/local_rows.h)
  *   KILN_ROW_SPACING                         rows between those of neighbouring work-items: then they use other banks
  *   KILN_RESULTS_REPLACE_OPERANDS            true if results lie there where operands did
+ *   KILN_STEPS_OF_LATER_PASS                 of these the steps that a pass after the first loads at once
  *   KILN_CHECKS_FULL                         true if rows with exactly that many steps run without conditions
  *   KILN_RESIDENT_TAILS                      tails loaded at once; 0: every pass loads tails one by one
  *   KILN_CHAINS, KILN_CHAIN_STEPS            number of chains that a work-item's steps (and tails) are cut into; length of each.
@@ -208,23 +209,27 @@ KILN_DEVICE void kiln_walk(const kiln_arguments &arguments, const kiln_share &sh
                            const kiln_row &row, kiln_inputs (&inputs)[KILN_STEPS_PER_ITEM],
                            typename Pass::lanes &lanes)
 {
+    const unsigned at_once = Pass::is_first ? KILN_STEPS_PER_ITEM : KILN_STEPS_OF_LATER_PASS;
     KILN_UNROLL
-    for (unsigned i = 0; i < KILN_STEPS_PER_ITEM; i++) {
-        const kiln_index step = share.step + i * KILN_STRIDE;
-        /* Without a condition, loads of several steps are in flight together; where there is no step, the last one's is done
-         * again. */
-        if (!KILN_SIZES_ARE_ARGUMENTS)
-            kiln_load_step<Pass>(arguments, share,
-                                 KILN_ARE_EVEN || step < share.end ? step : share.end - 1,
-                                 inputs[i]);
-        else if (KILN_IF_FULL(is_full) || step < share.end)
-            kiln_load_step<Pass>(arguments, share, step, inputs[i]);
-    }
-    KILN_UNROLL
-    for (unsigned i = 0; i < KILN_STEPS_PER_ITEM; i++) {
-        const kiln_index step = share.step + i * KILN_STRIDE;
-        if (KILN_ARE_EVEN || KILN_IF_FULL(is_full) || step < share.end)
-            kiln_update_step<Pass>(arguments, share, row, step, inputs[i], i, lanes);
+    for (unsigned start = 0; start < KILN_STEPS_PER_ITEM; start += at_once) {
+        KILN_UNROLL
+        for (unsigned i = start; i < start + at_once && i < KILN_STEPS_PER_ITEM; i++) {
+            const kiln_index step = share.step + i * KILN_STRIDE;
+            /* Without a condition, loads of several steps are in flight together; where there is no step, the last one's is done
+             * again. */
+            if (!KILN_SIZES_ARE_ARGUMENTS)
+                kiln_load_step<Pass>(arguments, share,
+                                     KILN_ARE_EVEN || step < share.end ? step : share.end - 1,
+                                     inputs[i]);
+            else if (KILN_IF_FULL(is_full) || step < share.end)
+                kiln_load_step<Pass>(arguments, share, step, inputs[i]);
+        }
+        KILN_UNROLL
+        for (unsigned i = start; i < start + at_once && i < KILN_STEPS_PER_ITEM; i++) {
+            const kiln_index step = share.step + i * KILN_STRIDE;
+            if (KILN_ARE_EVEN || KILN_IF_FULL(is_full) || step < share.end)
+                kiln_update_step<Pass>(arguments, share, row, step, inputs[i], i, lanes);
+        }
     }
 }
 

@@ -26,8 +26,8 @@ static uint32_t elements_of(const struct kiln_reduction_emission *reduction, uin
 static uint32_t words_of(const struct kiln_reduction_emission *reduction, uint32_t access)
 {
     const struct kiln_access *memory = &reduction->emission->group->accesses[access];
-    uint32_t words = elements_of(reduction, access) * kiln_dtype_info(memory->dtype)->bytes /
-                     WORD_BYTES;
+    uint32_t words =
+        elements_of(reduction, access) * kiln_dtype_info(memory->dtype)->bytes / WORD_BYTES;
     uint32_t block = reduction->emission->schedule->launch.block;
     return (words + block - 1) / block;
 }
@@ -38,10 +38,9 @@ static void append_arrays(const struct kiln_reduction_emission *reduction, uint3
     kiln_buffer_append_text(source, "        struct {\n");
     for (uint32_t i = begin; i < end; i++) {
         if (is_staged(reduction, i))
-            kiln_buffer_printf(source,
-                               "            alignas(16) kiln_storage_%s t%" PRIu32 "[%" PRIu32
-                               "];\n",
-                               storage_of(reduction, i), i, elements_of(reduction, i));
+            kiln_buffer_printf(
+                source, "            alignas(16) kiln_storage_%s t%" PRIu32 "[%" PRIu32 "];\n",
+                storage_of(reduction, i), i, elements_of(reduction, i));
     }
     kiln_buffer_printf(source, "        } %s;\n", name);
 }
@@ -72,25 +71,26 @@ static void append_head(const char *name, struct kiln_buffer *source)
                        name);
 }
 
-static void append_fetch(const struct kiln_reduction_emission *reduction, struct kiln_buffer *source)
+static void append_fetch(const struct kiln_reduction_emission *reduction,
+                         struct kiln_buffer *source)
 {
     const struct kiln_fusion_group *group = reduction->emission->group;
     append_head("kiln_fetch_rows", source);
     for (uint32_t i = 0; i < group->load_count; i++) {
         if (!is_staged(reduction, i))
             continue;
-        kiln_buffer_printf(source,
-                           "    kiln_fetched<kiln_storage_%s, %" PRIu32 "> f%" PRIu32
-                           ";\n    kiln_fetch(",
-                           storage_of(reduction, i), words_of(reduction, i), i);
+        kiln_buffer_printf(
+            source, "    kiln_fetched<kiln_storage_%s, %" PRIu32 "> f%" PRIu32 ";\n    kiln_fetch(",
+            storage_of(reduction, i), words_of(reduction, i), i);
         append_begin(reduction, i, source);
         kiln_buffer_printf(source, ", rows * %" PRIu64 "u, f%" PRIu32 ");\n",
                            reduction->emission->schedule->walk.cols, i);
     }
     for (uint32_t i = 0; i < group->load_count; i++) {
         if (is_staged(reduction, i))
-            kiln_buffer_printf(source, "    kiln_put_rows(f%" PRIu32 ", local.rows.operands.t%" PRIu32 ");\n",
-                               i, i);
+            kiln_buffer_printf(
+                source, "    kiln_put_rows(f%" PRIu32 ", local.rows.operands.t%" PRIu32 ");\n", i,
+                i);
     }
     kiln_buffer_append_text(source, "}\n");
 }
@@ -105,10 +105,9 @@ static void append_find(const struct kiln_reduction_emission *reduction, struct 
     for (uint32_t i = 0; i < group->access_count; i++) {
         if (!is_staged(reduction, i))
             continue;
-        kiln_buffer_printf(source,
-                           "    position.t%" PRIu32 " = local.rows.%s.t%" PRIu32
-                           " + (kiln_place_in_word(",
-                           i, i < group->load_count ? "operands" : "results", i);
+        kiln_buffer_printf(
+            source, "    position.t%" PRIu32 " = local.rows.%s.t%" PRIu32 " + (kiln_place_in_word(",
+            i, i < group->load_count ? "operands" : "results", i);
         append_begin(reduction, i, source);
         kiln_buffer_printf(source, ") + row * %" PRIu64 "u);\n",
                            reduction->emission->schedule->walk.cols);

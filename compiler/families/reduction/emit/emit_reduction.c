@@ -9,6 +9,7 @@
 #include "compiler/families/reduction/emit/emit_reduction_arguments.h"
 #include "compiler/families/reduction/emit/emit_reduction_pass.h"
 #include "compiler/families/reduction/schedule/reduction_lds.h"
+#include "compiler/families/reduction/schedule/reduction_registers.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -150,6 +151,7 @@ static void emit_defines(const struct kiln_emission *emission, struct kiln_buffe
         {"ITEMS_ALONG_KEPT", layout->items_along_kept},
         {"HAS_TAILS", kiln_rows_have_tails(emission)},
         {"STEPS_PER_ITEM", sizes.steps_per_item},
+        {"STEPS_OF_LATER_PASS", kiln_steps_of_later_pass(sizes.steps_per_item)},
         {"IS_RESIDENT", kiln_reduction_is_held(layout)},
         {"HAS_LOCAL_ROWS", layout->held == KILN_HELD_LOCAL},
         {"ROW_SPACING", layout->row_spacing},

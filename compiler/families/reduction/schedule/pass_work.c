@@ -8,8 +8,8 @@ static bool is_element_load(const struct kiln_fusion_group *group, uint32_t acce
            group->accesses[access].place != KILN_PLACE_ROW;
 }
 
-static void add_pass(const struct kiln_ir *ir, const struct kiln_fusion_group *group,
-                     uint32_t pass, const bool *needed, bool *was_needed, struct kiln_pass_work *work)
+static void add_pass(const struct kiln_ir *ir, const struct kiln_fusion_group *group, uint32_t pass,
+                     const bool *needed, bool *was_needed, struct kiln_pass_work *work)
 {
     for (uint32_t i = 0; i < group->op_count; i++) {
         if (!needed[i])

@@ -442,12 +442,9 @@ static bool may_move_back(const struct kiln_reduction_problem *problem,
     bool is_cuda = problem->target->kind == KILN_TARGET_CUDA;
     if (problem->is_host || problem->sizes != KILN_LAYOUT_OF_SIZES ||
         schedule->walk.reduced_axes != 1u << inner || schedule->walk.end != 0 ||
-        group->role == KILN_ROLE_COMBINE || (is_cuda && problem->has_short_lines))
+        group->role == KILN_ROLE_COMBINE ||
+        (is_cuda && (problem->has_short_lines || kiln_has_moments(problem->passes))))
         return false;
-    for (uint32_t i = 0; i < problem->passes->accumulator_count; i++) {
-        if (is_cuda && problem->passes->accumulators[i].kind == KILN_ACCUMULATOR_MOMENTS)
-            return false;
-    }
     for (uint32_t i = 0; i < group->access_count; i++) {
         if (kiln_dtype_is_packed(group->accesses[i].dtype))
             return false;
@@ -528,6 +525,7 @@ void kiln_lay_out_reduction(const struct kiln_schedule_task *task,
         .tuning = kiln_tuning_of(target),
         .passes = &kiln_reduction_schedule_of(schedule)->passes,
         .reads = work->reads,
+        .first_pass = work->first_pass,
         .cost = kiln_max_u32(work->cost, 1),
         .is_host = target->wave_size == 1,
         .has_costly_shared_values = work->has_costly_shared_values,

@@ -1,6 +1,7 @@
 /*
- * Rows in local memory: a work-group copies its rows there whole, and work-items take single elements of them. Short rows whose
- * length is no multiple of a vector need neither vectors nor their tails then.
+ * Rows in local memory: a work-group copies its rows there whole, and work-items take single
+ * elements of them. Short rows whose length is no multiple of a vector need neither vectors nor
+ * their tails then.
  */
 #ifndef KILN_COMPILER_FAMILIES_REDUCTION_REDUCTION_LOCAL_H
 #define KILN_COMPILER_FAMILIES_REDUCTION_REDUCTION_LOCAL_H

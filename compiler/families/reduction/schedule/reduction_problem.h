@@ -29,7 +29,7 @@ struct kiln_reduction_problem {
     const struct kiln_target *target;
     const struct kiln_tuning *tuning;
     const struct kiln_reduction_passes *passes;
-    const uint32_t *reads;
+    const uint32_t *reads, *first_pass; /* struct kiln_pass_work */
     uint32_t cost; /* arithmetic of one element in all passes together, at least 1 */
     bool is_host;
     bool has_costly_shared_values; /* struct kiln_pass_work */
@@ -49,6 +49,14 @@ struct kiln_reduction_problem {
     bool moves_back;
     uint32_t max_block; /* work-items of a work-group; halved where local memory is short */
 };
+
+static inline bool kiln_has_moments(const struct kiln_reduction_passes *passes)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < passes->accumulator_count; i++)
+        any = any || passes->accumulators[i].kind == KILN_ACCUMULATOR_MOMENTS;
+    return any;
+}
 
 /* Elements of an access in one step, as they lie in registers. */
 static inline uint32_t kiln_step_elements(const struct kiln_schedule *schedule, uint32_t access)

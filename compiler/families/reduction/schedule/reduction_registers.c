@@ -4,6 +4,8 @@
 
 enum {
     REGISTER_BYTES = 4,
+    MANY_STEPS = 4,
+    STEPS_OF_LATER_PASS = 4,
     COMFORTABLE_HELD_REGISTERS = 64, /* held against half and twice as many on an H200 */
     MAX_RESIDENT_COST = 8192,
     SPARE_REGISTERS = 8,
@@ -61,18 +63,25 @@ enum kiln_reduction_held kiln_held_form(const struct kiln_reduction_problem *pro
                : KILN_HELD_CONVERTED;
 }
 
-/* Registers of the operands that a single pass reads, for one step. They are held as they lie in
- * memory. */
-static uint32_t passing_registers(const struct kiln_reduction_problem *problem,
-                                  const struct kiln_schedule *schedule)
+uint32_t kiln_steps_of_later_pass(uint64_t steps)
+{
+    return steps > MANY_STEPS ? STEPS_OF_LATER_PASS : (uint32_t)steps;
+}
+
+/* Registers of the operands that a single pass reads. They are held as they lie in memory. A later
+ * pass than the first loads a few steps of them at once. */
+static uint64_t passing_registers(const struct kiln_reduction_problem *problem,
+                                  const struct kiln_schedule *schedule, uint64_t steps)
 {
     const struct kiln_fusion_group *group = problem->group;
-    uint32_t registers = 0;
+    uint64_t registers = 0;
     for (uint32_t i = 0; i < group->load_count; i++) {
         uint32_t bytes = kiln_dtype_info(group->accesses[i].dtype)->bytes;
+        uint32_t words =
+            (kiln_step_elements(schedule, i) * bytes + REGISTER_BYTES - 1) / REGISTER_BYTES;
         if (problem->reads[i] == 1 && group->accesses[i].place != KILN_PLACE_ROW)
             registers +=
-                (kiln_step_elements(schedule, i) * bytes + REGISTER_BYTES - 1) / REGISTER_BYTES;
+                words * (problem->first_pass[i] == 0 ? steps : kiln_steps_of_later_pass(steps));
     }
     return registers;
 }
@@ -87,13 +96,11 @@ static uint32_t passing_registers(const struct kiln_reduction_problem *problem,
 static uint64_t resident_registers(const struct kiln_reduction_problem *problem,
                                    const struct kiln_schedule *schedule, uint64_t steps)
 {
-    uint64_t passing = passing_registers(problem, schedule);
-    uint64_t held =
-        held_registers(problem, schedule, kiln_held_form(problem, schedule, steps));
+    uint64_t passing = passing_registers(problem, schedule, steps);
+    uint64_t held = held_registers(problem, schedule, kiln_held_form(problem, schedule, steps));
     uint32_t live =
         problem->group->live_registers + (passing == 0 ? problem->accumulator_registers : 0);
-    return steps * (held + passing + 1) +
-           (uint64_t)schedule->walk.vector_elems * live;
+    return steps * (held + 1) + passing + (uint64_t)schedule->walk.vector_elems * live;
 }
 
 /* Registers that each work-item of a work-group of `block` can have: all of them are on one compute
@@ -140,6 +147,7 @@ bool kiln_holds_too_much(const struct kiln_reduction_problem *problem,
                          const struct kiln_schedule *schedule, uint32_t items_along_reduced)
 {
     uint64_t steps = kiln_steps_of_item(schedule, items_along_reduced);
-    return steps * held_registers(problem, schedule, KILN_HELD_CONVERTED) > COMFORTABLE_HELD_REGISTERS ||
+    return steps * held_registers(problem, schedule, KILN_HELD_CONVERTED) >
+               COMFORTABLE_HELD_REGISTERS ||
            compiles_slowly(problem, schedule, steps);
 }

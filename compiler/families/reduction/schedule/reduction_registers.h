@@ -18,6 +18,10 @@ bool kiln_gains_from_holding(const struct kiln_reduction_problem *problem);
 enum kiln_reduction_held kiln_held_form(const struct kiln_reduction_problem *problem,
                                         const struct kiln_schedule *schedule, uint64_t steps);
 
+/* Steps that a pass after the first loads together, of so many that a work-item holds: operands
+ * that it alone reads then take few registers. */
+uint32_t kiln_steps_of_later_pass(uint64_t steps);
+
 /* Rows fit into the registers, and the unrolled code into its bound, where
  * `items_along_reduced` work-items share a row and a work-group has items_along_reduced *
  * items_along_kept. */

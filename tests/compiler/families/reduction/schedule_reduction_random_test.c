@@ -179,12 +179,12 @@ static void check_on(const char *target_name)
         check_traffic(&reduction, &group, &schedule);
         cr_assert_leq(schedule.launch.lds_bytes, fixture->target.lds_bytes);
         const struct kiln_reduction_schedule *layout = kiln_reduction_schedule_of(&schedule);
-    uint32_t wave = fixture->target.wave_size;
-    cr_assert_eq(schedule.launch.lds_bytes,
-                 layout->held == KILN_HELD_LOCAL
-                     ? kiln_local_bytes(&group, &schedule, wave)
-                     : kiln_reduction_lds_bytes(&layout->passes, layout,
-                                                schedule.walk.vector_elems, wave));
+        uint32_t wave = fixture->target.wave_size;
+        cr_assert_eq(schedule.launch.lds_bytes,
+                     layout->held == KILN_HELD_LOCAL
+                         ? kiln_local_bytes(&group, &schedule, wave)
+                         : kiln_reduction_lds_bytes(&layout->passes, layout,
+                                                    schedule.walk.vector_elems, wave));
         uint32_t request = fixture->options.max_vector_elements;
         cr_assert(request == 0 || schedule.walk.vector_elems <= request);
         ir_fixture_destroy(fixture);
