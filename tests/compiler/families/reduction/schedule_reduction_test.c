@@ -314,11 +314,11 @@ Test(schedule_reduction, rows_of_a_few_elements_are_one_work_items)
                                  .reduced_axes = 2,
                                  .dtype = KILN_DTYPE_F32};
     struct scheduled result = schedule_for("gfx90a", &sum);
-    cr_assert_eq(kiln_reduction_schedule_of(&result.schedule)->held, KILN_HELD_LOCAL);
-    cr_assert_eq(result.schedule.walk.vector_elems, 1);
+    cr_assert_eq(result.schedule.walk.vector_elems, 2);
+    cr_assert_eq(result.schedule.walk.moved_elems, 1, "the second vector has one element twice");
     cr_assert_eq(kiln_reduction_schedule_of(&result.schedule)->items_along_reduced, 1);
-    cr_assert_eq(kiln_reduction_schedule_of(&result.schedule)->steps_per_item, 3);
-    cr_assert_eq(result.schedule.launch.block, 128);
+    cr_assert_eq(kiln_reduction_schedule_of(&result.schedule)->steps_per_item, 2);
+    cr_assert_eq(result.schedule.launch.block, 256);
     release(&result);
 }
 
@@ -584,24 +584,35 @@ Test(schedule_reduction, prints_what_was_chosen)
     release(&result);
 }
 
-static bool decodes_again(enum reduction_content content, int64_t columns)
+static enum kiln_reduction_held held_on(const char *target, enum reduction_content content,
+                                        int64_t columns)
 {
     struct reduction_case reduction = {.content = content,
                                        .rank = 2,
                                        .dims = {8192, columns},
                                        .reduced_axes = 2,
                                        .dtype = KILN_DTYPE_F16};
-    struct scheduled result = schedule_for("sm_90", &reduction);
-    bool again = kiln_reduction_schedule_of(&result.schedule)->held == KILN_HELD_LOADED;
+    struct scheduled result = schedule_for(target, &reduction);
+    enum kiln_reduction_held held = kiln_reduction_schedule_of(&result.schedule)->held;
     release(&result);
-    return again;
+    return held;
 }
 
 Test(schedule_reduction, what_is_held_stays_narrow_unless_something_costly_is_made_of_it)
 {
-    cr_assert(decodes_again(REDUCTION_NORM, 8192));
-    cr_assert_not(decodes_again(REDUCTION_SOFTMAX, 8192), "the exponentials are kept");
-    cr_assert_not(decodes_again(REDUCTION_NORM, 1 << 20), "nothing is held");
+    cr_assert_eq(held_on("sm_90", REDUCTION_NORM, 8192), KILN_HELD_LOADED);
+    cr_assert_eq(held_on("sm_90", REDUCTION_SOFTMAX, 8192), KILN_HELD_CONVERTED,
+                 "the exponentials are kept");
+    cr_assert_eq(held_on("sm_90", REDUCTION_NORM, 1 << 20), KILN_HELD_NOTHING);
+}
+
+Test(schedule_reduction, long_rows_are_held_as_they_were_loaded)
+{
+    cr_assert_eq(held_on("gfx942", REDUCTION_SOFTMAX, 32768), KILN_HELD_CONVERTED);
+    cr_assert_eq(held_on("gfx942", REDUCTION_SOFTMAX, 50264), KILN_HELD_LOADED);
+    cr_assert_eq(held_on("gfx942", REDUCTION_NORM, 50264), KILN_HELD_LOADED);
+    cr_assert_eq(held_on("sm_90", REDUCTION_SOFTMAX, 50264), KILN_HELD_LOADED);
+    cr_assert_eq(held_on("gfx942", REDUCTION_SOFTMAX, 1 << 20), KILN_HELD_NOTHING);
 }
 
 Test(schedule_reduction, a_launch_stays_below_what_hip_can_count)
