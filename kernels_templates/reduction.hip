@@ -157,8 +157,7 @@ KILN_DEVICE void kiln_take_share([[maybe_unused]] const kiln_arguments &argument
 #endif
     kiln_index kept = tile * KILN_ITEMS_ALONG_KEPT + kiln_place_along_kept();
     share.is_inside = KILN_ARE_ROWS_WHOLE || KILN_HAS_LOCAL_ROWS || kept < KILN_KEPT;
-    /* Where there is no row, the last one is done again. What follows has no condition then, and what is computed in one pass
-     * serves the next. */
+    /* The last row is done again where there is none. The passes then have no condition, and values of one serve the next. */
     if (KILN_HAS_LOCAL_ROWS && !KILN_ARE_ROWS_WHOLE && kept >= KILN_KEPT)
         kept = KILN_KEPT - 1;
     kiln_locate_row(arguments, kept, segment, share.position);

@@ -1,7 +1,7 @@
 /*
  * Rows in local memory. A work-group copies all elements of its rows at once, since they follow each other in memory: rows of any
  * length, and pointers of any alignment, are accessed in aligned words of 16 bytes. Only the elements outside of whole words, at
- * both ends, are copied one by one. Nothing outside of the rows is touched.
+ * both ends, are copied one by one. The copies touch nothing outside of the rows.
  *
  * In local memory elements have the same place within a word as in memory, so that both are accessed in whole words.
  */
@@ -10,7 +10,7 @@
 
 enum { KILN_WORD_BYTES = 16 };
 
-/* What the host's KILN_LOAD_STREAM leaves in memory is copied here. */
+/* The host's KILN_LOAD_STREAM leaves data where they are, so another macro copies them. */
 #ifdef KILN_LOAD_ONE
 #define KILN_FETCH_WORD(to, from) KILN_LOAD_STREAM(16, to, from)
 #else
@@ -45,8 +45,7 @@ template <class Element> KILN_DEVICE kiln_span<Element> kiln_span_of(const Eleme
     return span;
 }
 
-/* A work-item's words on their way to local memory: made where they are loaded, put there once all have been asked for. A work-item
- * has at most `most` words. */
+/* The words of a work-item on their way to local memory, at most `most`. They are put there once all loads are in flight. */
 template <class Element, int most> struct kiln_fetched {
     kiln_span<Element> span;
     Element words[most][kiln_span<Element>::unit];

@@ -25,7 +25,7 @@ KILN_DEVICE kiln_storage_f16 kiln_encode_f16(float x)
 
 typedef unsigned short kiln_storage_f16;
 
-/* Of the library that is built into NVRTC. */
+/* These functions belong to the library that is built into NVRTC. */
 extern "C" __device__ float __nv_half2float(unsigned short x);
 extern "C" __device__ unsigned short __nv_float2half_rn(float x);
 

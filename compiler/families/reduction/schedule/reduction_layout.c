@@ -20,6 +20,7 @@
  * without a step to do;
  *   5. otherwise row_bytes_in_flight of loads at once, so that latency is covered;
  *   6. little LDS, so that several work-groups share a compute unit.
+ * Rows that vectors cut have a layout of their own where that is faster (reduction_local.c).
  *
  * On a CPU one work-item does a row, or a vector of rows. The core's cache holds the elements that
  * are read again. Vectors are several registers wide, so additions do not wait for each other. In

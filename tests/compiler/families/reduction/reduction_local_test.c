@@ -6,7 +6,7 @@
 
 #include <criterion/criterion.h>
 
-/* Of a tensor of 262144 rows: copies of what the schedule has. */
+/* Parts of the schedule for a tensor of 262144 rows. */
 struct local_rows {
     bool is_local;
     struct kiln_reduction_schedule reduction;
