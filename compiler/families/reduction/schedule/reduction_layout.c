@@ -240,6 +240,16 @@ static bool suffices_for_class(const struct kiln_reduction_problem *problem, uin
            items >= problem->target->wave_size;
 }
 
+/* True if the last steps of a row leave more than a third of what its waves could do: 513 vectors
+ * take 512 work-items two steps, and 256 three. */
+static bool leaves_a_third_idle(const struct kiln_reduction_problem *problem,
+                                const struct kiln_schedule *schedule, uint32_t items)
+{
+    return problem->sizes == KILN_LAYOUT_OF_SIZES && items > problem->target->wave_size &&
+           3 * kiln_reduction_schedule_of(schedule)->steps_per_segment <
+               2 * items * kiln_steps_of_item(schedule, items);
+}
+
 /* Form `rows` on a GPU: first how many work-items share a row, then how many rows a work-group
  * takes. */
 static void lay_out_rows(const struct kiln_reduction_problem *problem,
@@ -267,7 +277,7 @@ static void lay_out_rows(const struct kiln_reduction_problem *problem,
         items *= 2;
         reduction->items_rule = KILN_ITEMS_FILL;
     }
-    const uint32_t before = items;
+    uint32_t before = items;
     if (kiln_gains_from_holding(problem)) {
         /* A class also serves few rows: long ones take more work-items, with fewer registers. */
         while (items < kiln_min_u32(limit, KILN_LARGE_BLOCK) &&
@@ -280,6 +290,13 @@ static void lay_out_rows(const struct kiln_reduction_problem *problem,
         /* A row that cannot be held should at least find fewer others in the caches. */
         while (items < limit && !kiln_can_hold_rows(problem, schedule, items, 1))
             items *= 2;
+    }
+    while (leaves_a_third_idle(problem, schedule, items) &&
+           fills_target(problem, rows * items / 2) &&
+           (!kiln_gains_from_holding(problem) ||
+            kiln_can_hold_rows(problem, schedule, items / 2, 1))) {
+        items /= 2;
+        before = items;
     }
     if (items != before)
         reduction->items_rule =

@@ -349,6 +349,23 @@ Test(schedule_reduction, the_last_vector_of_a_row_is_moved_back)
     }
 }
 
+Test(schedule_reduction, the_last_step_of_a_row_is_not_nearly_empty)
+{
+    struct reduction_case softmax = {.content = REDUCTION_SOFTMAX,
+                                     .rank = 2,
+                                     .dims = {8192, 4097},
+                                     .reduced_axes = 2,
+                                     .dtype = KILN_DTYPE_F16};
+    struct scheduled result = schedule_for("gfx942", &softmax);
+    cr_expect_eq(kiln_reduction_schedule_of(&result.schedule)->step_count, 513);
+    cr_expect_eq(kiln_reduction_schedule_of(&result.schedule)->items_along_reduced, 256);
+    release(&result);
+    softmax.dims[1] = 4096;
+    result = schedule_for("gfx942", &softmax);
+    cr_expect_eq(kiln_reduction_schedule_of(&result.schedule)->items_along_reduced, 512);
+    release(&result);
+}
+
 Test(schedule_reduction, lines_have_tails_unless_vectors_divide_them)
 {
     struct reduction_case sum = {.content = REDUCTION_SUM,
