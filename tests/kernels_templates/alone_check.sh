@@ -119,7 +119,7 @@ source_of() {
         printf '#define KILN_HAS_OWN_CHOICES\n#define KILN_GRID 1u\n#include "default/contraction_prelude.h"\n' ;;
     device/tile.h)
         echo '#include "default/pointwise_tiled_prelude.h"' ;;
-    device/unaligned.h)
+    device/unaligned.h | device/local_rows.h)
         printf '#define KILN_BLOCK 64\n#include "device/device.h"\n#include "device/memory.h"\n' ;;
     device/device.h | device/host_abi.h) ;;
     *)
