@@ -2,6 +2,7 @@
  * kiln bench: fused against unfused, measured on a device.
  */
 #include "cli/bench/bench_compare.h"
+#include "cli/bench/bench_heat_map.h"
 #include "cli/bench/bench_page.h"
 #include "cli/bench/bench_run.h"
 #include "cli/bench/bench_subjects.h"
@@ -23,6 +24,7 @@ enum {
     USUAL_SAMPLES = 30,
     MOST_SAMPLES = 100000,
     GPU_ELEMENTS = 1 << 26,       /* 8192 x 8192 */
+    GPU_SHAPE_ELEMENTS = 1 << 24, /* of the many graphs of a sweep over shapes */
     GPU_MODEL_ELEMENTS = 1 << 24, /* 4096 tokens of Llama 3 8B */
     HOST_ELEMENTS = 1 << 22,
     HOST_MODEL_ELEMENTS = 1 << 15, /* a CPU takes seconds for products of more */
@@ -36,13 +38,27 @@ struct settings {
     const char *plot_file;
     const char *graph_directory;
     const char *report_file;
-    bool sweep;
+    enum kiln_bench_sweep sweep;
+    uint64_t seed; /* of a sweep over shapes */
     bool all;
     bool compare;
     bool list;
     bool json;
     bool csv;
 };
+
+static bool parse_sweep(struct kiln_command_line *line, struct settings *settings)
+{
+    for (int i = KILN_BENCH_SWEEP_NONE + 1; i < KILN_BENCH_SWEEP_COUNT; i++) {
+        if (strcmp(line->value, kiln_bench_sweep_name((enum kiln_bench_sweep)i)) == 0) {
+            settings->sweep = (enum kiln_bench_sweep)i;
+            return true;
+        }
+    }
+    kiln_command_line_fail(line, "it is sizes or shapes", "option '--sweep' does not know '%s'",
+                           line->value);
+    return false;
+}
 
 static bool parse(struct kiln_command_line *line, struct settings *settings)
 {
@@ -60,7 +76,12 @@ static bool parse(struct kiln_command_line *line, struct settings *settings)
                 return false;
             break;
         case KILN_OPTION_BENCH_SWEEP:
-            settings->sweep = true;
+            if (!parse_sweep(line, settings))
+                return false;
+            break;
+        case KILN_OPTION_BENCH_SEED:
+            if (!kiln_command_line_number(line, 0, INT64_MAX, &settings->seed))
+                return false;
             break;
         case KILN_OPTION_BENCH_SAMPLES:
             if (!kiln_command_line_number(line, 1, MOST_SAMPLES, &samples))
@@ -108,6 +129,7 @@ static bool parse(struct kiln_command_line *line, struct settings *settings)
         }
     }
     settings->run.samples = (uint32_t)samples;
+    settings->run.no_unfused |= settings->sweep == KILN_BENCH_SWEEP_SHAPES;
     const char *quiet = settings->list      ? "--list"
                         : settings->compare ? "--compare"
                                             : "--save-graphs";
@@ -199,7 +221,7 @@ static char *file_name_of(const struct settings *settings, const struct kiln_ben
     char *path = kiln_cli_calloc(size, 1);
     int length = snprintf(path, size, "%s/", settings->graph_directory);
     char *name = path + length;
-    if (subject->which && settings->sweep)
+    if (subject->which && settings->sweep == KILN_BENCH_SWEEP_SIZES)
         (void)snprintf(name, size - (size_t)length, "%s_%llu.json", subject->name,
                        (unsigned long long)kiln_bench_largest_tensor(graph));
     else
@@ -246,7 +268,7 @@ static enum outcome read_subject(struct reading *reading, const struct kiln_benc
     }
     const struct kiln_buffer *bytes = &reading->input.bytes;
     const struct kiln_buffer *before = &reading->previous.bytes;
-    bool is_same = subject->which && reading->has_previous && bytes->size == before->size &&
+    bool is_same = !subject->path && reading->has_previous && bytes->size == before->size &&
                    memcmp(bytes->data, before->data, bytes->size) == 0;
     return is_same ? READ_SKIPPED : READ_OK;
 }
@@ -291,7 +313,8 @@ static int for_each_subject(const struct settings *settings,
         enum outcome outcome = read_subject(&reading, subject, &error);
         if (outcome != READ_SKIPPED) {
             enum kiln_status status = outcome == READ_FAILED ? error.status : KILN_OK;
-            struct kiln_bench_result result = {.name = kiln_cli_strdup(subject->name)};
+            struct kiln_bench_result result = {.name = kiln_cli_strdup(subject->name),
+                                               .shape = subject->shape};
             if (status == KILN_OK) {
                 status = run ? kiln_bench_run_graph(run, &reading.input, &result, &error)
                              : save_graph(settings, subject, &reading.input, &error);
@@ -327,6 +350,8 @@ static void print(const struct settings *settings, const struct kiln_bench_resul
         kiln_json_print(kiln_bench_to_json(results));
     else if (settings->csv)
         kiln_bench_print_csv(results, stdout);
+    else if (results->count != 0 && results->has_shapes)
+        kiln_bench_print_heat_map(results);
     else if (results->count != 0)
         kiln_bench_print_table(results);
 }
@@ -355,7 +380,7 @@ static bool would_overwrite(const char *path, const char *option,
 {
     for (size_t i = 0; path && i < subjects->count; i++) {
         const struct kiln_bench_subject *subject = &subjects->subjects[i];
-        if (subject->which || !kiln_graph_input_is_output(subject->path, subject->is_found, path))
+        if (!subject->path || !kiln_graph_input_is_output(subject->path, subject->is_found, path))
             continue;
         kiln_message_error("the results would overwrite '%s', which is one of the graphs\n"
                            "hint: name another file with %s",
@@ -395,6 +420,8 @@ static int measure(const struct settings *settings, const struct kiln_bench_subj
             .device = kiln_cli_strdup(device->ops->name),
             .target = kiln_cli_strdup(device->target.name),
             .origin = origin,
+            .has_shapes = settings->sweep == KILN_BENCH_SWEEP_SHAPES,
+            .seed = settings->seed,
             .results = kiln_cli_calloc(subjects->count, sizeof(*results.results)),
         };
         exit_code = for_each_subject(settings, subjects, &run, &results);
@@ -508,11 +535,17 @@ int kiln_command_bench(struct kiln_command_line *line)
     int64_t model_elements = elements;
     if (elements == 0) {
         bool is_host = device->target.kind == KILN_TARGET_HOST;
-        elements = is_host ? HOST_ELEMENTS : GPU_ELEMENTS;
+        elements = is_host                                     ? HOST_ELEMENTS
+                   : settings.sweep == KILN_BENCH_SWEEP_SHAPES ? GPU_SHAPE_ELEMENTS
+                                                               : GPU_ELEMENTS;
         model_elements = is_host ? HOST_MODEL_ELEMENTS : GPU_MODEL_ELEMENTS;
     }
     struct kiln_bench_subjects subjects;
-    kiln_bench_subjects_init(&subjects, elements, model_elements, settings.sweep);
+    kiln_bench_subjects_init(&subjects,
+                             &(struct kiln_bench_subjects){.elements = elements,
+                                                           .model_elements = model_elements,
+                                                           .sweep = settings.sweep,
+                                                           .seed = settings.seed});
     int exit_code = choose_subjects(line, settings.all, &subjects);
     if (exit_code == KILN_EXIT_OK)
         exit_code = settings.graph_directory ? save(&settings, &subjects)

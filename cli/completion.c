@@ -1,7 +1,7 @@
 /*
  * Completion scripts of shells, from the tables. They are static: completing a word starts no kiln.
  */
-#include "cli/bench/bench_suite.h"
+#include "cli/bench/bench_subjects.h"
 #include "cli/dump_choice.h"
 #include "cli/lower_choice.h"
 #include "cli/reference.h"
@@ -56,6 +56,12 @@ static void append_shapes(struct kiln_buffer *words)
         append_word(words, name);
 }
 
+static void append_sweeps(struct kiln_buffer *words)
+{
+    for (int i = KILN_BENCH_SWEEP_NONE + 1; i < KILN_BENCH_SWEEP_COUNT; i++)
+        append_word(words, kiln_bench_sweep_name((enum kiln_bench_sweep)i));
+}
+
 static void append_stages(struct kiln_buffer *words)
 {
     const char *name;
@@ -102,8 +108,9 @@ static enum value_kind value_of(const struct kiln_option *option, struct kiln_bu
         const char *name;
         void (*append)(struct kiln_buffer *words);
     } lists[] = {
-        {"target", append_targets}, {"device", append_devices}, {"schedule", append_schedules},
-        {"shapes", append_shapes},  {"dump", append_stages},    {"completion", append_shells},
+        {"target", append_targets},    {"device", append_devices}, {"schedule", append_schedules},
+        {"shapes", append_shapes},     {"dump", append_stages},    {"sweep", append_sweeps},
+        {"completion", append_shells},
     };
     kiln_buffer_init(ret_words);
     if (!option->argument)

@@ -47,7 +47,7 @@ static const struct {
 };
 
 /* splitmix64's mixing function (Steele, Lea, Flood 2014). */
-static uint64_t mix(uint64_t value)
+uint64_t kiln_random_mix(uint64_t value)
 {
     value += 0x9e3779b97f4a7c15u;
     value = (value ^ value >> 30) * 0xbf58476d1ce4e5b9u;
@@ -74,7 +74,7 @@ void kiln_random_input_init(struct kiln_random_input *random, const struct kiln_
 {
     random->dtype = graph->tensors[tensor].dtype;
     random->range = KILN_INPUT_ANY;
-    random->stream = mix(mix(seed) + tensor);
+    random->stream = kiln_random_mix(kiln_random_mix(seed) + tensor);
     for (uint32_t i = 0; i < graph->tensor_count; i++) {
         const struct kiln_ragged *ragged = &graph->tensors[i].ragged;
         if (ragged->multiplier == 0 || ragged->offsets != tensor ||
@@ -102,8 +102,8 @@ static struct kiln_constant make_offset(const struct kiln_random_input *random, 
 {
     int64_t tokens = 0;
     for (int64_t b = 0; b < batch; b++)
-        tokens +=
-            (int64_t)(mix(random->stream + (uint64_t)b) % ((uint64_t)random->ragged.longest + 1));
+        tokens += (int64_t)(kiln_random_mix(random->stream + (uint64_t)b) %
+                            ((uint64_t)random->ragged.longest + 1));
     int64_t offset = tokens * random->ragged.token / random->ragged.multiplier;
     return (struct kiln_constant){(double)offset, offset};
 }
@@ -125,7 +125,7 @@ static struct kiln_constant make_integer(const struct kiln_random_input *random,
 struct kiln_constant kiln_random_input_element(void *context, int64_t index)
 {
     const struct kiln_random_input *random = context;
-    uint64_t bits = mix(random->stream + (uint64_t)index);
+    uint64_t bits = kiln_random_mix(random->stream + (uint64_t)index);
     if (random->range == KILN_INPUT_OFFSETS)
         return make_offset(random, index);
     if (kiln_dtype_is_integer(random->dtype))

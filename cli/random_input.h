@@ -27,6 +27,9 @@ struct kiln_random_input {
     struct kiln_ragged ragged; /* OFFSETS: of the tensor with the shortest sequence */
 };
 
+/* A number without a pattern for each value, zero included. */
+uint64_t kiln_random_mix(uint64_t value);
+
 void kiln_random_input_init(struct kiln_random_input *random, const struct kiln_graph *graph,
                             uint32_t tensor, uint64_t seed);
 /* A kiln_element_maker; context is the struct kiln_random_input. */

@@ -148,8 +148,8 @@ uint32_t kiln_bench_input_transposed(struct kiln_bench_builder *builder, const c
 {
     uint32_t ordinal = kiln_bench_input(builder, name);
     struct kiln_tensor *tensor = &builder->graph.tensors[ordinal];
-    tensor->strides[0] = 1;
-    tensor->strides[1] = tensor->dims[0];
+    tensor->strides[0] = tensor->strides[1];
+    tensor->strides[1] *= tensor->dims[0];
     return ordinal;
 }
 
@@ -179,8 +179,8 @@ static uint32_t axes_of(const struct kiln_bench_builder *builder, uint32_t tenso
     return axes;
 }
 
-static void make_output(struct kiln_bench_builder *builder, const char *name, uint32_t tensor,
-                        enum kiln_dtype dtype)
+void kiln_bench_output_as(struct kiln_bench_builder *builder, const char *name, uint32_t tensor,
+                          enum kiln_dtype dtype)
 {
     struct kiln_tensor *output = &builder->graph.tensors[tensor];
     assert(output->role == KILN_TENSOR_VIRTUAL);
@@ -191,12 +191,7 @@ static void make_output(struct kiln_bench_builder *builder, const char *name, ui
 
 void kiln_bench_output(struct kiln_bench_builder *builder, const char *name, uint32_t tensor)
 {
-    make_output(builder, name, tensor, builder->dtype);
-}
-
-void kiln_bench_output_float(struct kiln_bench_builder *builder, const char *name, uint32_t tensor)
-{
-    make_output(builder, name, tensor, KILN_DTYPE_F32);
+    kiln_bench_output_as(builder, name, tensor, builder->dtype);
 }
 
 /* ---- nodes ---- */

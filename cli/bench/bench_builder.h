@@ -58,7 +58,7 @@ void kiln_bench_set_shape(struct kiln_bench_builder *builder, uint32_t rank, con
 
 /* Inputs. Names are for people and for programs that look a tensor up; they must be literals. */
 uint32_t kiln_bench_input(struct kiln_bench_builder *builder, const char *name);
-/* A large input whose first axis is the fastest; of rank 2. */
+/* A large input whose first two axes lie in memory the other way round. */
 uint32_t kiln_bench_input_transposed(struct kiln_bench_builder *builder, const char *name);
 /* As long as the large tensors on these axes, of their type. */
 uint32_t kiln_bench_vector(struct kiln_bench_builder *builder, const char *name, uint32_t axes);
@@ -85,8 +85,9 @@ void kiln_bench_connect(struct kiln_node *node, enum kiln_operand role, uint32_t
 uint32_t kiln_bench_result(struct kiln_bench_builder *builder, struct kiln_node *node,
                            enum kiln_operand role, uint32_t axes);
 
-/* Makes a value an output of the graph, of the large tensors' type or as float. */
+/* Makes a value an output of the graph, of the large tensors' type or of another one. */
 void kiln_bench_output(struct kiln_bench_builder *builder, const char *name, uint32_t tensor);
-void kiln_bench_output_float(struct kiln_bench_builder *builder, const char *name, uint32_t tensor);
+void kiln_bench_output_as(struct kiln_bench_builder *builder, const char *name, uint32_t tensor,
+                          enum kiln_dtype dtype);
 
 #endif

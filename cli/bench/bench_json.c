@@ -1,4 +1,4 @@
-#include "cli/bench/bench_result.h"
+#include "cli/bench/bench_heat_map.h"
 #include "cli/text.h"
 #include "runtime/support/version.h"
 
@@ -127,5 +127,7 @@ json_t *kiln_bench_to_json(const struct kiln_bench_results *results)
     for (size_t i = 0; i < results->count; i++)
         kiln_json_append(list, result_to_json(&results->results[i]));
     kiln_json_set(object, "results", list);
+    kiln_json_set(object, "heat_map",
+                  results->has_shapes ? kiln_bench_heat_map_to_json(results) : json_null());
     return object;
 }

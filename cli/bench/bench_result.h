@@ -6,7 +6,7 @@
 #define KILN_CLI_BENCH_BENCH_RESULT_H
 
 #include "cli/bench/bench_origin.h"
-#include "cli/bench/bench_suite.h"
+#include "cli/bench/bench_shapes.h"
 #include "cli/kernel_profile.h"
 
 #include <jansson.h>
@@ -32,11 +32,12 @@ struct kiln_bench_contestant {
 };
 
 struct kiln_bench_result {
-    char *name;            /* of the case, "softmax_fp16", or of the file; owned */
-    uint64_t elements;     /* of the largest tensor */
-    uint64_t bytes_fewest; /* every input and output once */
-    uint64_t flop;         /* arithmetic asked for: kiln_kernel_plan_operations of the fused plan;
-                              0: none, or not known */
+    char *name;                    /* of the case, "softmax_fp16", or of the file; owned */
+    struct kiln_bench_shape shape; /* row_elems 0: of no sweep over shapes */
+    uint64_t elements;             /* of the largest tensor */
+    uint64_t bytes_fewest;         /* every input and output once */
+    uint64_t flop; /* arithmetic asked for: kiln_kernel_plan_operations of the fused plan;
+                      0: none, or not known */
     struct kiln_bench_contestant fused;
     struct kiln_kernel_profile *profiles; /* of the fused kernels; NULL: not measured; owned */
     enum kiln_bound bound;                /* that the fused plan is closest to */
@@ -57,6 +58,8 @@ struct kiln_bench_results {
     char *device; /* "cuda"; owned */
     char *target; /* "sm_90"; owned */
     struct kiln_bench_origin origin;
+    bool has_shapes; /* of a sweep over shapes */
+    uint64_t seed;   /* of that */
     struct kiln_bench_result *results;
     size_t count;
 };
@@ -90,6 +93,10 @@ double kiln_bench_spread(const struct kiln_bench_time *time);
  * a dash, null, or empty.
  */
 
+/* To standard output: where it was measured, and on which devices. */
+void kiln_bench_print_origin(const struct kiln_bench_results *results);
+/* To standard output: a line for each graph that was not measured, with the reason. */
+void kiln_bench_print_failures(const struct kiln_bench_results *results);
 /* To standard output: where it was measured; a line per graph, with lines below it for the kernels
  * of a graph that has several; then those that failed, with the reason. */
 void kiln_bench_print_table(const struct kiln_bench_results *results);

@@ -14,11 +14,18 @@
 
 enum { SWEEP_START_ELEMENTS = 4096, SWEEP_FACTOR = 4 };
 
-void kiln_bench_subjects_init(struct kiln_bench_subjects *subjects, int64_t elements,
-                              int64_t model_elements, bool sweep)
+const char *kiln_bench_sweep_name(enum kiln_bench_sweep sweep)
 {
-    *subjects = (struct kiln_bench_subjects){
-        .elements = elements, .model_elements = model_elements, .sweep = sweep};
+    static const char *const names[KILN_BENCH_SWEEP_COUNT] = {"", "sizes", "shapes"};
+    return names[sweep];
+}
+
+void kiln_bench_subjects_init(struct kiln_bench_subjects *subjects,
+                              const struct kiln_bench_subjects *settings)
+{
+    *subjects = *settings;
+    subjects->subjects = NULL;
+    subjects->count = subjects->capacity = 0;
 }
 
 void kiln_bench_subjects_fini(struct kiln_bench_subjects *subjects)
@@ -75,15 +82,45 @@ static void add_case_of_size(struct kiln_bench_subjects *subjects,
 static void add_case(struct kiln_bench_subjects *subjects, const struct kiln_bench_case *which)
 {
     int64_t most = which->layer ? subjects->model_elements : subjects->elements;
-    if (subjects->sweep) {
+    if (subjects->sweep == KILN_BENCH_SWEEP_SIZES) {
         for (int64_t elements = SWEEP_START_ELEMENTS; elements < most; elements *= SWEEP_FACTOR)
             add_case_of_size(subjects, which, elements);
     }
     add_case_of_size(subjects, which, most);
 }
 
+/* Appends the shapes whose name, case and type or case is the operand, or matches it. */
+static bool add_shapes(struct kiln_bench_subjects *subjects, const char *operand)
+{
+    bool found = false;
+    for (unsigned i = 0; i < kiln_bench_shape_count(); i++) {
+        const struct kiln_bench_shape shape = kiln_bench_shape_at(i, subjects->seed);
+        const struct kiln_bench_case which = kiln_bench_shape_case(shape.row);
+        char name[KILN_BENCH_NAME_BYTES];
+        char case_name[KILN_BENCH_NAME_BYTES];
+        kiln_bench_shape_name(&shape, name);
+        kiln_bench_case_name(&which, case_name);
+        if (fnmatch(operand, name, 0) != 0 && strcmp(operand, case_name) != 0 &&
+            strcmp(operand, which.name) != 0)
+            continue;
+        found = true;
+        bool is_new = true;
+        for (size_t k = 0; k < subjects->count && is_new; k++)
+            is_new = strcmp(subjects->subjects[k].name, name) != 0;
+        if (is_new)
+            append(subjects, (struct kiln_bench_subject){.name = kiln_cli_strdup(name),
+                                                         .shape = shape,
+                                                         .elements = subjects->elements});
+    }
+    return found;
+}
+
 void kiln_bench_subjects_add_cases(struct kiln_bench_subjects *subjects, bool is_all)
 {
+    if (subjects->sweep == KILN_BENCH_SWEEP_SHAPES) {
+        (void)add_shapes(subjects, "*");
+        return;
+    }
     for (unsigned i = 0; i < kiln_bench_case_count(); i++)
         if (is_all || kiln_bench_case_at(i)->is_default)
             add_case(subjects, kiln_bench_case_at(i));
@@ -185,7 +222,9 @@ static enum kiln_status fail_unknown(const char *operand, struct kiln_error *err
 enum kiln_status kiln_bench_subjects_add(struct kiln_bench_subjects *subjects, const char *operand,
                                          struct kiln_error *error)
 {
-    if (add_named_cases(subjects, operand))
+    bool is_named = subjects->sweep == KILN_BENCH_SWEEP_SHAPES ? add_shapes(subjects, operand)
+                                                               : add_named_cases(subjects, operand);
+    if (is_named)
         return KILN_OK;
     if (strcmp(operand, "-") != 0 && access(operand, F_OK) != 0)
         return fail_unknown(operand, error);
@@ -197,15 +236,18 @@ enum kiln_status kiln_bench_subject_read(const struct kiln_bench_subject *subjec
                                          struct kiln_graph_input *ret_input,
                                          struct kiln_error *error)
 {
-    if (!subject->which && !subject->trouble)
+    if (subject->path && !subject->trouble)
         return kiln_graph_input_read(subject->path, ret_input, error);
     memset(ret_input, 0, sizeof(*ret_input));
     kiln_buffer_init(&ret_input->bytes);
     kiln_arena_init(&ret_input->arena);
     if (subject->trouble)
         return kiln_error_set(error, KILN_IO, "%s", subject->trouble);
-    enum kiln_status status = kiln_bench_case_make(subject->which, subject->elements,
-                                                   &ret_input->arena, &ret_input->graph, error);
+    enum kiln_status status =
+        subject->which ? kiln_bench_case_make(subject->which, subject->elements, &ret_input->arena,
+                                              &ret_input->graph, error)
+                       : kiln_bench_shape_make(&subject->shape, subject->elements,
+                                               &ret_input->arena, &ret_input->graph, error);
     if (status == KILN_OK)
         status =
             kiln_graph_write(&ret_input->graph, KILN_WIRE_ERA_CURRENT, &ret_input->bytes, error);

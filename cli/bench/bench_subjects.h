@@ -4,15 +4,24 @@
 #ifndef KILN_CLI_BENCH_BENCH_SUBJECTS_H
 #define KILN_CLI_BENCH_BENCH_SUBJECTS_H
 
-#include "cli/bench/bench_suite.h"
+#include "cli/bench/bench_shapes.h"
 #include "cli/graph_input.h"
 
 #include <stdbool.h>
 
+/* Graphs that cases stand for. */
+enum kiln_bench_sweep {
+    KILN_BENCH_SWEEP_NONE,
+    KILN_BENCH_SWEEP_SIZES,  /* cases at all sizes from 4 Ki to `elements`, times four each */
+    KILN_BENCH_SWEEP_SHAPES, /* the graphs of bench_shapes.h take the place of the cases */
+    KILN_BENCH_SWEEP_COUNT,
+};
+
 struct kiln_bench_subject {
     char *name;                          /* "softmax_fp16", a file's stem or path; owned */
-    const struct kiln_bench_case *which; /* NULL: a file */
-    int64_t elements;                    /* of a case */
+    const struct kiln_bench_case *which; /* NULL: a shape or a file */
+    struct kiln_bench_shape shape;       /* row_elems 0: a case or a file */
+    int64_t elements;                    /* of a case or a shape */
     char *path;                          /* of a file; owned */
     bool is_found;                       /* in a directory: skipped when it holds no graph */
     char *trouble; /* why `path`, a directory, cannot be searched; NULL when it is a file; owned */
@@ -24,18 +33,23 @@ struct kiln_bench_subjects {
     size_t capacity;
     int64_t elements;       /* of cases of the suite added from now on */
     int64_t model_elements; /* of layers of models */
-    bool sweep; /* cases are added at all sizes from 4 Ki to `elements`, times four each */
+    enum kiln_bench_sweep sweep;
+    uint64_t seed; /* of a sweep over shapes */
 };
 
-void kiln_bench_subjects_init(struct kiln_bench_subjects *subjects, int64_t elements,
-                              int64_t model_elements, bool sweep);
+/* "sizes", "shapes"; "" for none. */
+const char *kiln_bench_sweep_name(enum kiln_bench_sweep sweep);
+
+/* Starts without subjects, with the members given in `settings` from `elements` on. */
+void kiln_bench_subjects_init(struct kiln_bench_subjects *subjects,
+                              const struct kiln_bench_subjects *settings);
 void kiln_bench_subjects_fini(struct kiln_bench_subjects *subjects);
 
 /* Appends all cases, or the default ones. */
 void kiln_bench_subjects_add_cases(struct kiln_bench_subjects *subjects, bool is_all);
-/* Appends what an operand means: a case ("softmax_fp16"), a case of every type ("softmax"), a
- * pattern of their names ("llama3*"), a graph file or a directory of graphs. What was appended
- * before is not appended again. KILN_BAD_ARGUMENT, with a hint, when it is none of them. */
+/* Appends what an operand means: a case or shape ("softmax_fp16"), one of every type ("softmax"), a
+ * pattern of their names ("llama3*"), a graph file or a directory of graphs. A subject is
+ * appended once. KILN_BAD_ARGUMENT, with a hint, when it is none of them. */
 enum kiln_status kiln_bench_subjects_add(struct kiln_bench_subjects *subjects, const char *operand,
                                          struct kiln_error *error) KILN_NODISCARD;
 

@@ -155,8 +155,8 @@ static void build_layernorm_backward(struct kiln_bench_builder *builder, int64_t
     uint32_t dscale = kiln_bench_result(builder, node, KILN_OPERAND_DSCALE, COLUMNS);
     uint32_t dbias = kiln_bench_result(builder, node, KILN_OPERAND_DBIAS, COLUMNS);
     kiln_bench_output(builder, "dx", dx);
-    kiln_bench_output_float(builder, "dscale", dscale);
-    kiln_bench_output_float(builder, "dbias", dbias);
+    kiln_bench_output_as(builder, "dscale", dscale, KILN_DTYPE_F32);
+    kiln_bench_output_as(builder, "dbias", dbias, KILN_DTYPE_F32);
 }
 
 /* ---- softmax, reductions ---- */
@@ -260,8 +260,8 @@ static void batchnorm_training(struct kiln_bench_builder *builder, bool is_chann
     uint32_t mean = kiln_bench_result(builder, node, KILN_OPERAND_MEAN, CHANNEL);
     uint32_t inv_variance = kiln_bench_result(builder, node, KILN_OPERAND_INV_VARIANCE, CHANNEL);
     kiln_bench_output(builder, "y", y);
-    kiln_bench_output_float(builder, "mean", mean);
-    kiln_bench_output_float(builder, "inv_variance", inv_variance);
+    kiln_bench_output_as(builder, "mean", mean, KILN_DTYPE_F32);
+    kiln_bench_output_as(builder, "inv_variance", inv_variance, KILN_DTYPE_F32);
 }
 
 static void build_batchnorm_training(struct kiln_bench_builder *builder, int64_t elements)
@@ -294,8 +294,8 @@ static void build_batchnorm_backward(struct kiln_bench_builder *builder, int64_t
     uint32_t dscale = kiln_bench_result(builder, node, KILN_OPERAND_DSCALE, CHANNEL);
     uint32_t dbias = kiln_bench_result(builder, node, KILN_OPERAND_DBIAS, CHANNEL);
     kiln_bench_output(builder, "dx", dx);
-    kiln_bench_output_float(builder, "dscale", dscale);
-    kiln_bench_output_float(builder, "dbias", dbias);
+    kiln_bench_output_as(builder, "dscale", dscale, KILN_DTYPE_F32);
+    kiln_bench_output_as(builder, "dbias", dbias, KILN_DTYPE_F32);
 }
 
 /* ---- the table ---- */

@@ -66,7 +66,7 @@ static void add_result(struct kiln_table *table, const struct kiln_bench_result 
 }
 
 /* Names come from the machine: they are escaped. */
-static void print_origin(const struct kiln_bench_results *results)
+void kiln_bench_print_origin(const struct kiln_bench_results *results)
 {
     const struct kiln_bench_origin *origin = &results->origin;
     kiln_text_write(stdout, *origin->device.name ? origin->device.name : "unknown", false);
@@ -111,12 +111,17 @@ void kiln_bench_print_table(const struct kiln_bench_results *results)
             failures++;
     }
     if (failures < results->count) {
-        print_origin(results);
+        kiln_bench_print_origin(results);
         kiln_table_print(&table);
         if (has_argument_form(results))
             print_argument_speed(results);
     }
     kiln_table_fini(&table);
+    kiln_bench_print_failures(results);
+}
+
+void kiln_bench_print_failures(const struct kiln_bench_results *results)
+{
     for (size_t i = 0; i < results->count; i++) {
         const struct kiln_bench_result *result = &results->results[i];
         if (result->failure == NULL)

@@ -289,6 +289,8 @@ Test(kiln_bench, explains_options_that_make_no_sense)
     expect_error(&kiln, 3, "'/proc/report.json'");
     kiln = KILN("bench", "--list", "softmax");
     expect_error(&kiln, 2, "--list shows the suite and nothing else");
+    kiln = KILN("bench", "--sweep", "colours");
+    expect_error(&kiln, 2, "option '--sweep' does not know 'colours'\nhint: it is sizes or shapes");
     kiln = KILN("bench", "--device", "abacus");
     expect_error(&kiln, 2, "device 'abacus' is not known");
 }
@@ -326,7 +328,7 @@ Test(kiln_bench, saves_graphs_that_can_be_measured)
     char directory[3000];
     snprintf(directory, sizeof(directory), "%s", temporary_path("graphs/saved"));
     struct kiln_process kiln = KILN("bench", "--save-graphs", directory, "--elements", "262144",
-                                    "--sweep", "row_sum_fp32");
+                                    "--sweep", "sizes", "row_sum_fp32");
     cr_assert_eq(kiln.exit_code, 0, "%s", kiln.err);
     cr_expect_str_empty(kiln.out);
     /* Two rows of 8192 is the least, so 4096 and 16384 are one graph. */
@@ -385,7 +387,7 @@ Test(kiln_bench, measures_a_layer_of_a_model)
 Test(kiln_bench, sweeps_over_sizes)
 {
     struct kiln_process kiln = KILN("bench", "--device", "host", "--elements", "100000",
-                                    "--samples", "3", "--sweep", "--json", "copy_fp16");
+                                    "--samples", "3", "--sweep", "sizes", "--json", "copy_fp16");
     cr_assert_eq(kiln.exit_code, 0, "%s", kiln.err);
     json_t *document = parse_json(kiln.out);
     const json_t *results = json_object_get(document, "results");
@@ -398,6 +400,27 @@ Test(kiln_bench, sweeps_over_sizes)
         before = integer_member(result, "elements");
         check_contestant(json_object_get(result, "fused"));
     }
+    json_decref(document);
+}
+
+Test(kiln_bench, sweeps_over_shapes)
+{
+    struct kiln_process kiln = KILN("bench", SMALL, "--sweep", "shapes", "row_sum_bf16");
+    cr_assert_eq(kiln.exit_code, 0, "%s", kiln.err);
+    static const char *const parts[] = {"seed 0, 6 graphs", "min ", "p10 ",  "p25 ",
+                                        "median ",          "1023", "50257", "row_sum_bf16"};
+    for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+        cr_expect(strstr(kiln.out, parts[i]), "no '%s' in: %s", parts[i], kiln.out);
+    for (const char *line = kiln.out; *line; line += strcspn(line, "\n") + 1)
+        cr_expect_leq(strcspn(line, "\n"), 100, "%s", line);
+    kiln = KILN("bench", SMALL, "--sweep", "shapes", "--seed", "7", "--json", "row_sum_fp32_*");
+    cr_assert_eq(kiln.exit_code, 0, "%s", kiln.err);
+    json_t *document = parse_json(kiln.out);
+    const json_t *map = json_object_get(document, "heat_map");
+    cr_expect_eq(integer_member(map, "seed"), 7);
+    cr_expect_leq(number(map, "min"), number(map, "median"));
+    const json_t *result = json_array_get(json_object_get(document, "results"), 0);
+    cr_expect(json_is_null(json_object_get(result, "unfused")));
     json_decref(document);
 }
 

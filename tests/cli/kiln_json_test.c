@@ -231,8 +231,11 @@ Test(kiln_json, run_and_explain)
 Test(kiln_json, bench)
 {
     const char *report = temporary_path("report.json");
-    CHECK("kiln bench", KILN("bench", "-d", "host", "-n", "4096", "--samples", "1", "--json",
-                             "--report", report, "row_sum_fp32"));
+    CHECK("kiln bench",
+          KILN("bench", "-d", "host", "-n", "4096", "--samples", "1", "--json", "--report", report,
+               "row_sum_fp32"),
+          KILN("bench", "-d", "host", "-n", "4096", "--samples", "1", "--json", "--sweep", "shapes",
+               "row_sum_fp16_257"));
     CHECK("kiln bench --compare", KILN("bench", "--json", "--compare", report, report));
 }
 
