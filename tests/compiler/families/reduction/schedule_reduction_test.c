@@ -274,6 +274,27 @@ Test(schedule_reduction, segments_of_columns_are_combined_along_their_own_axis)
     release(&combine);
 }
 
+Test(schedule_reduction, segments_of_unaligned_columns_are_wide_on_cuda)
+{
+    struct reduction_case statistics = {.content = REDUCTION_STATISTICS,
+                                        .role = KILN_ROLE_PARTIAL,
+                                        .rank = 2,
+                                        .dims = {16384, 1023},
+                                        .reduced_axes = 1,
+                                        .dtype = KILN_DTYPE_F16,
+                                        .segment_count = 32};
+    struct scheduled odd = schedule_for("sm_90", &statistics);
+    cr_assert_eq(kiln_reduction_schedule_of(&odd.schedule)->items_along_kept, 32);
+    release(&odd);
+    odd = schedule_for("gfx942", &statistics);
+    cr_assert_eq(kiln_reduction_schedule_of(&odd.schedule)->items_along_kept, 8);
+    release(&odd);
+    statistics.dims[1] = 1024;
+    struct scheduled even = schedule_for("sm_90", &statistics);
+    cr_assert_eq(kiln_reduction_schedule_of(&even.schedule)->items_along_kept, 8);
+    release(&even);
+}
+
 Test(schedule_reduction, channels_first_have_two_reduced_axes_around_the_kept_one)
 {
     struct reduction_case statistics = {.content = REDUCTION_STATISTICS,
