@@ -1,6 +1,7 @@
 #include "compiler/emit/emit_coordinates.h"
 
 #include "compiler/emit/emit_sizes.h"
+#include "compiler/schedule/tuning.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -54,7 +55,7 @@ void kiln_emit_position(const struct kiln_emission *emission, struct kiln_buffer
     }
     if (emission->group->role == KILN_ROLE_PARTIAL)
         kiln_buffer_append_text(source, "    kiln_index segment;\n");
-    if (schedule->walk.moved_elems != 0)
+    if (schedule->walk.moved_elems != 0 && schedule->walk.reduced_axes != 0)
         kiln_buffer_append_text(source, "    bool is_moved;\n");
     for (uint32_t i = 0; i < emission->group->access_count; i++) {
         if (schedule->accesses[i].mode == KILN_ACCESS_STAGED)
@@ -125,6 +126,38 @@ uint64_t kiln_vectors_of_line(const struct kiln_schedule *schedule)
     return (schedule->walk.cols + schedule->walk.vector_elems - 1) / schedule->walk.vector_elems;
 }
 
+/* The place of a tile. Tiles that are neighbours along either axis share lines of caches. If
+ * several caches share out the tiles, neighbours along the axis with fewer tiles follow each other.
+ * Then neighbours along the other axis come soon, too. */
+static void append_tile_place(const struct kiln_emission *emission, struct kiln_buffer *source)
+{
+    const struct kiln_schedule *schedule = emission->schedule;
+    const struct {
+        const char *place, *name, *coordinate, *size;
+        uint32_t axis;
+    } axes[] = {
+        {"position.column = ", "across", "column", "COLS", schedule->walk.rank - 1},
+        {"position.line = ", "along", "line", "LINES", schedule->walk.tile_axis},
+    };
+    bool is_across_first =
+        kiln_sizes_are_arguments(emission) || kiln_tuning_of(emission->target)->caches == 1 ||
+        kiln_tiles_along(schedule, axes[0].axis) <= kiln_tiles_along(schedule, axes[1].axis);
+    for (uint32_t i = 0; i < 2; i++) {
+        uint32_t chosen = is_across_first ? i : 1 - i;
+        uint32_t axis = axes[chosen].axis;
+        kiln_emit_split(emission, "    ", axes[chosen].place, " * KILN_TILE",
+                        kiln_tiles_along(schedule, axis), axes[chosen].name, source);
+        if (kiln_tile_is_moved(schedule, axis) &&
+            (kiln_sizes_are_arguments(emission) ||
+             schedule->walk.dims[axis] % schedule->walk.tile_elems != 0))
+            kiln_buffer_printf(source,
+                               "    if (position.%s + KILN_TILE > (kiln_index)(KILN_%s))\n"
+                               "        position.%s = (kiln_index)(KILN_%s)-KILN_TILE;\n",
+                               axes[chosen].coordinate, axes[chosen].size, axes[chosen].coordinate,
+                               axes[chosen].size);
+    }
+}
+
 void kiln_emit_locate(const struct kiln_emission *emission, struct kiln_buffer *source)
 {
     const struct kiln_schedule *schedule = emission->schedule;
@@ -134,10 +167,7 @@ void kiln_emit_locate(const struct kiln_emission *emission, struct kiln_buffer *
                        "%s)\n{\n    (void)arguments;\n    kiln_position position;\n",
                        is_tiled ? "kiln_locate_tile" : "kiln_locate", is_tiled ? "rest" : "vector");
     if (is_tiled) {
-        kiln_emit_split(emission, "    ", "position.column = ", " * KILN_TILE",
-                        kiln_tiles_along(schedule, schedule->walk.rank - 1), "across", source);
-        kiln_emit_split(emission, "    ", "position.line = ", " * KILN_TILE",
-                        kiln_tiles_along(schedule, schedule->walk.tile_axis), "along", source);
+        append_tile_place(emission, source);
     } else if (!kiln_walk_has_rows(schedule)) {
         kiln_buffer_append_text(source, "    position.column = vector * KILN_VECTOR;\n");
     } else {
@@ -147,6 +177,10 @@ void kiln_emit_locate(const struct kiln_emission *emission, struct kiln_buffer *
     }
     if (is_tiled || kiln_walk_has_rows(schedule))
         append_outer_coordinates(emission, source);
+    if (schedule->walk.moved_elems != 0)
+        kiln_buffer_append_text(source,
+                                "    if (position.column + KILN_VECTOR > (kiln_index)(KILN_COLS))\n"
+                                "        position.column = (kiln_index)(KILN_COLS)-KILN_VECTOR;\n");
     append_end(emission, schedule->walk.vector_elems, source);
     kiln_buffer_append_text(source, "    return position;\n}\n");
 }

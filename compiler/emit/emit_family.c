@@ -1,6 +1,7 @@
 #include "compiler/emit/emit_family.h"
 
 #include "compiler/emit/emit_counts.h"
+#include "compiler/schedule/tuning.h"
 #include "compiler/schedule/vector_access.h"
 
 #include <inttypes.h>
@@ -40,12 +41,31 @@ void kiln_emit_grid(const struct kiln_emission *emission, struct kiln_buffer *so
         kiln_buffer_printf(source, "#define KILN_GRID %" PRIu32 "u\n", schedule->launch.grid);
 }
 
+bool kiln_shares_out_chunks(const struct kiln_emission *emission)
+{
+    return emission->schedule->walk.form == KILN_WALK_TILES &&
+           kiln_tuning_of(emission->target)->caches > 1;
+}
+
 void kiln_emit_turns(const struct kiln_emission *emission, struct kiln_buffer *source)
 {
     const struct kiln_schedule *schedule = emission->schedule;
-    kiln_buffer_append_text(source, schedule->walk.is_backward
-                                        ? "#define KILN_CHUNK(turn) (KILN_CHUNKS - 1 - (turn))\n"
-                                        : "#define KILN_CHUNK(turn) (turn)\n");
+    const char *place = "(turn)";
+    if (kiln_shares_out_chunks(emission)) {
+        uint32_t caches = kiln_tuning_of(emission->target)->caches;
+        kiln_buffer_printf(source,
+                           "#define KILN_CHUNK_OF_CACHE(turn) ((turn) %% %" PRIu32
+                           "u * (KILN_CHUNKS / %" PRIu32 "u) + ((turn) %% %" PRIu32
+                           "u < KILN_CHUNKS %% %" PRIu32 "u ? (turn) %% %" PRIu32
+                           "u : KILN_CHUNKS %% %" PRIu32 "u) + (turn) / %" PRIu32 "u)\n",
+                           caches, caches, caches, caches, caches, caches, caches);
+        place = "KILN_CHUNK_OF_CACHE(turn)";
+    }
+    kiln_buffer_printf(source,
+                       schedule->walk.is_backward
+                           ? "#define KILN_CHUNK(turn) (KILN_CHUNKS - 1 - %s)\n"
+                           : "#define KILN_CHUNK(turn) %s\n",
+                       place);
     kiln_emit_constant("VECTOR", schedule->walk.vector_elems, source);
 }
 

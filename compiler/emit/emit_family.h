@@ -60,6 +60,8 @@ void kiln_emit_constant(const char *name, uint64_t value, struct kiln_buffer *so
 /* KILN_HAS_TURNS: true if the launch has fewer work-groups, KILN_GRID, than there are pieces of
  * work. */
 void kiln_emit_grid(const struct kiln_emission *emission, struct kiln_buffer *source);
+/* True if KILN_CHUNK gives neighbouring pieces of work to one cache. It needs KILN_CHUNKS then. */
+bool kiln_shares_out_chunks(const struct kiln_emission *emission);
 /* KILN_CHUNK(turn), which piece of work comes when, and KILN_VECTOR. */
 void kiln_emit_turns(const struct kiln_emission *emission, struct kiln_buffer *source);
 

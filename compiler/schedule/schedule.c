@@ -11,15 +11,28 @@ bool kiln_access_is_shared(const struct kiln_access_schedule *access, uint32_t a
            (access->repeats[axis] != 0 && access->repeats[axis] % count == 0);
 }
 
+/* True if a vector of a tile is cut by the end of this axis. */
+static bool cuts_tile(const struct kiln_schedule *schedule, uint32_t axis)
+{
+    return !kiln_tile_is_moved(schedule, axis) &&
+           schedule->walk.dims[axis] % schedule->walk.vector_elems != 0;
+}
+
 bool kiln_schedule_has_tails(const struct kiln_schedule *schedule)
 {
     /* Few lines that are walked as one are whole vectors: it is not worth a kernel. */
     if (schedule->walk.form == KILN_WALK_FLATTENED && schedule->walk.sizes != KILN_SIZES_CONSTANT)
         return schedule->walk.vector_elems > 1;
     if (schedule->walk.form != KILN_WALK_TILES)
-        return schedule->walk.cols % schedule->walk.vector_elems != 0;
-    return schedule->walk.dims[schedule->walk.rank - 1] % schedule->walk.vector_elems != 0 ||
-           schedule->walk.dims[schedule->walk.tile_axis] % schedule->walk.vector_elems != 0;
+        return schedule->walk.moved_elems == 0 &&
+               schedule->walk.cols % schedule->walk.vector_elems != 0;
+    return cuts_tile(schedule, schedule->walk.rank - 1) ||
+           cuts_tile(schedule, schedule->walk.tile_axis);
+}
+
+bool kiln_tile_is_moved(const struct kiln_schedule *schedule, uint32_t axis)
+{
+    return schedule->walk.dims[axis] >= schedule->walk.tile_elems;
 }
 
 bool kiln_schedule_has_turns(const struct kiln_schedule *schedule)

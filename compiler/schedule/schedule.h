@@ -107,11 +107,12 @@ struct kiln_walk {
     uint32_t end_blocks, end_elements;
     enum kiln_walk_form form;
     /* TILES: the other axis of a tile than the inner one, along which transposed accesses are
-     * dense. A tile is tile_elems x tile_elems. */
+     * dense. A tile is tile_elems x tile_elems. The last one along an axis is moved back to where
+     * it is whole, if the axis is long enough. */
     uint32_t tile_axis, tile_elems;
     uint32_t vector_elems;
-    /* Elements that the last vector of a reduced line shares with the one before it, because it is
-     * moved back to where it is whole. 0: it stays, and the elements of an incomplete vector are
+    /* Elements that the last vector of a line shares with the one before it, because it is moved
+     * back to where it is whole. 0: it stays, and the elements of an incomplete vector are
      * done one by one. */
     uint32_t moved_elems;
     /* Arguments if the options ask for it, and in a kernel that combines: what it combines may come
@@ -179,6 +180,10 @@ struct kiln_kernel_work {
 /* True if some vector is cut by the end of a row (or of a line of a tile), so that elements are
  * done one by one. */
 bool kiln_schedule_has_tails(const struct kiln_schedule *schedule);
+
+/* True if all tiles lie inside of the domain along one of their axes, since it is as long as a
+ * tile: the last tile is moved back to where it is whole. */
+bool kiln_tile_is_moved(const struct kiln_schedule *schedule, uint32_t axis);
 
 /* True if neighbours along the inner axis are neighbours in memory in all shapes that the kernel
  * serves. */

@@ -6,8 +6,8 @@ static const struct {
     const char *processors;
     struct kiln_tuning tuning;
 } rows[] = {
-#define KILN_TUNING(processors, bytes, row_bytes, sector, access, busy, full, comfortable)         \
-    {processors, {bytes, row_bytes, sector, access, busy, full, comfortable}},
+#define KILN_TUNING(processors, bytes, row_bytes, sector, access, busy, full, comfortable, caches) \
+    {processors, {bytes, row_bytes, sector, access, busy, full, comfortable, caches}},
 #include "compiler/schedule/tuning.def"
 };
 

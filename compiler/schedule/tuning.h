@@ -15,6 +15,7 @@ struct kiln_tuning {
     uint32_t busy_cost;
     uint32_t full_items;
     uint32_t comfortable_cost;
+    uint32_t caches;
 };
 
 /* Never NULL. */

@@ -135,7 +135,8 @@ static bool keeps_alignment(const struct kiln_schedule *schedule, const struct k
     bool has_columns = schedule->walk.reduced_axes != 0 &&
                        !((schedule->walk.reduced_axes >> (schedule->walk.rank - 1)) & 1u);
     if (schedule->walk.moved_elems != 0 ||
-        (has_columns && schedule->walk.dims[axis] % schedule->walk.vector_elems != 0))
+        ((has_columns || schedule->walk.form == KILN_WALK_TILES) &&
+         schedule->walk.dims[axis] % schedule->walk.vector_elems != 0))
         return false;
     for (uint32_t i = 0; i < schedule->walk.rank; i++) {
         if (i != axis && layout->strides[i] % vector != 0)

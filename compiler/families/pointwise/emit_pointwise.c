@@ -123,7 +123,8 @@ static void emit_text(const struct kiln_emission *emission,
 /* Vectors of all rows that no end of a row cuts: in front of all others, if there is one row. */
 static uint64_t count_whole_vectors(const struct kiln_schedule *schedule)
 {
-    return schedule->walk.rows * (schedule->walk.cols / schedule->walk.vector_elems);
+    uint64_t whole = schedule->walk.cols + schedule->walk.moved_elems;
+    return schedule->walk.rows * (whole / schedule->walk.vector_elems);
 }
 
 /* Most work-groups have all their vectors, as long as all that have not come last. */
@@ -167,20 +168,19 @@ static void emit_tile_defines(const struct kiln_emission *emission, struct kiln_
         const char *macro;
         const char *name;
         const char *text;
-        int64_t size;
+        uint32_t axis;
     } axes[] = {
-        {"COLS", "cols", "COLUMN", schedule->walk.dims[schedule->walk.rank - 1]},
-        {"LINES", "lines", "LINE", schedule->walk.dims[schedule->walk.tile_axis]},
+        {"COLS", "cols", "COLUMN", schedule->walk.rank - 1},
+        {"LINES", "lines", "LINE", schedule->walk.tile_axis},
     };
     for (uint32_t i = 0; i < 2; i++) {
-        kiln_emit_size_define(emission, axes[i].macro, (uint64_t)axes[i].size, axes[i].name,
-                              source);
-        bool has_tails = are_constants ? axes[i].size % schedule->walk.vector_elems != 0
+        int64_t size = schedule->walk.dims[axes[i].axis];
+        bool is_moved = kiln_tile_is_moved(schedule, axes[i].axis);
+        bool has_tails = are_constants ? size % schedule->walk.vector_elems != 0
                                        : kiln_schedule_has_tails(schedule);
+        kiln_emit_size_define(emission, axes[i].macro, (uint64_t)size, axes[i].name, source);
         kiln_buffer_printf(source, "#define KILN_%s_ARE_TILES %d\n#define KILN_HAS_%s_TAILS %d\n",
-                           axes[i].macro,
-                           are_constants && axes[i].size % schedule->walk.tile_elems == 0,
-                           axes[i].text, has_tails);
+                           axes[i].macro, is_moved, axes[i].text, !is_moved && has_tails);
     }
     kiln_emit_constant("HAS_TRANSPOSED_LOADS", loads, source);
     kiln_emit_constant("HAS_TRANSPOSED_STORES", stores, source);
@@ -218,7 +218,8 @@ static void visit_integers(struct kiln_integer_walk *walk)
     bool is_tiled = kiln_emission_is_tiled(emission);
     if (!kiln_sizes_are_arguments(emission))
         return;
-    if (schedule->walk.is_backward || kiln_schedule_has_turns(schedule))
+    if (schedule->walk.is_backward || kiln_schedule_has_turns(schedule) ||
+        kiln_shares_out_chunks(emission))
         kiln_visit_integer(walk, (int64_t)schedule->launch.chunk_count, "chunks");
     if (is_tiled) {
         kiln_visit_integer(walk, schedule->walk.dims[schedule->walk.rank - 1], "cols");
@@ -228,7 +229,7 @@ static void visit_integers(struct kiln_integer_walk *walk)
     } else {
         kiln_visit_integer(walk, (int64_t)(schedule->walk.rows * kiln_vectors_of_line(schedule)),
                            "vectors");
-        if (kiln_schedule_has_tails(schedule))
+        if (kiln_schedule_has_tails(schedule) || schedule->walk.moved_elems != 0)
             kiln_visit_integer(walk, (int64_t)schedule->walk.cols, "cols");
         if (checks_chunks(emission))
             kiln_visit_integer(walk, (int64_t)count_whole_vectors(schedule), "whole_vectors");

@@ -124,6 +124,28 @@ Test(emit, a_transposed_operand_passes_through_lds)
     ir_fixture_destroy(fixture);
 }
 
+Test(emit, neighbouring_tiles_share_a_cache_and_the_last_one_is_moved_back)
+{
+    struct ir_fixture *fixture = ir_fixture_create();
+    struct kiln_error error;
+    kiln_error_init(&error);
+    cr_assert_eq(kiln_target_parse("gfx942", &fixture->target, &error), KILN_OK);
+    uint32_t tensor = ir_fixture_tensor(fixture, KILN_TENSOR_INPUT, 1001, 203);
+    fixture->tensors[tensor].strides[0] = 1;
+    fixture->tensors[tensor].strides[1] = 1001;
+    uint32_t transposed = kiln_ir_load(&fixture->ir, &fixture->graph, tensor);
+    uint32_t straight = ir_fixture_load(fixture, 1001, 203);
+    ir_fixture_store(fixture, kiln_ir_binary(&fixture->ir, KILN_OP_ADD, straight, transposed));
+    struct kiln_kernel kernel = emit(fixture);
+    EXPECT_TEXT(kernel, "#define KILN_CHUNK(turn) KILN_CHUNK_OF_CACHE(turn)");
+    EXPECT_TEXT(kernel, "position.column = (kiln_index)(KILN_COLS)-KILN_TILE;");
+    EXPECT_TEXT(kernel, "#define KILN_HAS_TAILS 0");
+    cr_assert_eq(kiln_target_parse("gfx1100", &fixture->target, &error), KILN_OK);
+    kernel = emit(fixture);
+    EXPECT_TEXT(kernel, "#define KILN_CHUNK(turn) (turn)");
+    ir_fixture_destroy(fixture);
+}
+
 /* Rounding to a type and then to the same type again. */
 Test(emit, what_is_stored_is_rounded_once)
 {

@@ -101,19 +101,53 @@ Test(schedule, a_row_broadcast_is_read_as_vectors_and_a_column_broadcast_once)
     ir_fixture_destroy(fixture);
 }
 
-Test(schedule, rows_that_no_vector_divides_are_walked_as_one_line)
+/* x [rows, cols] plus so many rows that are the same for all, in half. */
+static struct kiln_schedule schedule_shared_rows(const char *target, int64_t rows, int64_t cols,
+                                                 int count)
 {
     struct ir_fixture *fixture = ir_fixture_create();
-    uint32_t x = ir_fixture_load(fixture, 40, 30);
-    uint32_t column = kiln_ir_broadcast(&fixture->ir, ir_fixture_load(fixture, 40, 1),
-                                        ir_fixture_domain(fixture, 40, 30));
-    add_and_store(fixture, x, column);
+    struct kiln_error error;
+    kiln_error_init(&error);
+    cr_assert_eq(kiln_target_parse(target, &fixture->target, &error), KILN_OK, "%s", error.text);
+    uint32_t value = ir_fixture_load(fixture, rows, cols);
+    for (int i = 0; i < count; i++) {
+        uint32_t row = kiln_ir_broadcast(&fixture->ir, ir_fixture_load(fixture, 1, cols),
+                                         ir_fixture_domain(fixture, rows, cols));
+        value = kiln_ir_binary(&fixture->ir, KILN_OP_ADD, value, row);
+    }
+    ir_fixture_store(fixture, value);
+    for (uint32_t i = 0; i < fixture->graph.tensor_count; i++)
+        fixture->tensors[i].dtype = KILN_DTYPE_F16;
     struct kiln_schedule result = schedule(fixture);
+    ir_fixture_destroy(fixture);
+    return result;
+}
+
+Test(schedule, rows_that_no_vector_divides_keep_their_vectors_on_amd_gpus)
+{
+    struct kiln_schedule result = schedule_shared_rows("gfx942", 40, 1023, 1);
+    cr_assert(result.walk.form == KILN_WALK_LINES);
+    cr_assert_eq(result.walk.vector_elems, 8);
+    cr_assert_eq(result.walk.moved_elems, 1, "the last vector shares an element");
+    cr_assert_not(kiln_schedule_has_tails(&result));
+    for (int i = 0; i < 3; i++)
+        cr_assert_eq(result.accesses[i].mode, KILN_ACCESS_VECTOR);
+    cr_assert(schedule_shared_rows("gfx942", 4000, 5, 1).walk.form == KILN_WALK_FLATTENED,
+              "no vector fits into a row");
+}
+
+Test(schedule, rows_that_no_vector_divides_are_one_line_on_cuda_unless_they_share_much)
+{
+    struct kiln_schedule result = schedule_shared_rows("sm_90", 40, 1023, 1);
     cr_assert(result.walk.form == KILN_WALK_FLATTENED);
-    cr_assert_eq(result.walk.cols, 1200);
+    cr_assert_eq(result.walk.cols, 40 * 1023);
     cr_assert_eq(result.accesses[0].mode, KILN_ACCESS_VECTOR);
     cr_assert_eq(result.accesses[1].mode, KILN_ACCESS_GATHER);
-    ir_fixture_destroy(fixture);
+    cr_assert(schedule_shared_rows("sm_90", 4000, 127, 3).walk.form == KILN_WALK_FLATTENED);
+    result = schedule_shared_rows("sm_90", 40, 1023, 3);
+    cr_assert(result.walk.form == KILN_WALK_LINES);
+    cr_assert_eq(result.walk.moved_elems, 1);
+    cr_assert_eq(result.accesses[0].alignment_bytes, 2, "vectors start anywhere");
 }
 
 Test(schedule, a_transposed_operand_goes_through_a_tile)
@@ -170,8 +204,33 @@ Test(schedule, a_tile_is_not_much_longer_than_what_it_transposes)
     struct kiln_schedule narrow = schedule_transposing("gfx942", KILN_DTYPE_U8, 65536, 20);
     cr_assert_eq(narrow.walk.tile_elems, 32);
     cr_assert_eq(narrow.walk.vector_elems, 4);
-    cr_assert_eq(schedule_transposing("gfx942", KILN_DTYPE_U8, 65536, 100).walk.tile_elems, 128);
+    cr_assert_eq(schedule_transposing("gfx942", KILN_DTYPE_U8, 65536, 100).walk.tile_elems, 64);
     cr_assert_eq(schedule_transposing("gfx942", KILN_DTYPE_F64, 4096, 4096).walk.vector_elems, 2);
+}
+
+Test(schedule, tiles_are_whole_since_the_last_one_is_moved_back)
+{
+    struct kiln_schedule odd = schedule_transposing("gfx942", KILN_DTYPE_F16, 4097, 1023);
+    cr_assert_str_eq(odd.template_name, "pointwise_tiled");
+    cr_assert(kiln_tile_is_moved(&odd, 0) && kiln_tile_is_moved(&odd, 1));
+    cr_assert_not(kiln_schedule_has_tails(&odd));
+    /* Two tiles of 128 would cover 167 lines with 256. */
+    cr_assert_eq(schedule_transposing("gfx942", KILN_DTYPE_F16, 167, 100003).walk.tile_elems, 64);
+    struct kiln_schedule narrow = schedule_transposing("gfx942", KILN_DTYPE_F16, 65536, 17);
+    cr_assert(kiln_schedule_has_tails(&narrow), "no tile is that short");
+    cr_assert_eq(schedule_transposing("gfx942", KILN_DTYPE_F16, 65536, 63).walk.tile_elems, 32);
+    cr_assert_eq(schedule_transposing("gfx942", KILN_DTYPE_F16, 65536, 40).walk.tile_elems, 64,
+                 "whole vectors");
+}
+
+Test(schedule, few_odd_columns_are_gathered_on_cuda)
+{
+    cr_assert_str_eq(schedule_transposing("sm_90", KILN_DTYPE_F16, 65536, 17).template_name,
+                     "pointwise");
+    cr_assert_str_eq(schedule_transposing("gfx942", KILN_DTYPE_F16, 65536, 17).template_name,
+                     "pointwise_tiled");
+    cr_assert_str_eq(schedule_transposing("sm_90", KILN_DTYPE_F16, 17, 65536).template_name,
+                     "pointwise_tiled", "few lines are not");
 }
 
 Test(schedule, a_transposing_launch_stays_below_what_hip_can_count)
