@@ -135,6 +135,30 @@ template <int bytes, int element> KILN_DEVICE void kiln_load_unaligned(void *to,
     }
 }
 
+/* The vector at byte `at` of memory that begins at `memory` and has `end` bytes. It may lie partly or wholly beyond the memory, and
+ * has anything there: words are read within it. */
+template <int bytes, int element, class Offset>
+KILN_DEVICE void kiln_load_unaligned_within(void *to, const void *memory, Offset at, Offset end)
+{
+    constexpr int unit = bytes < 16 ? bytes : 16;
+    constexpr int words = unit / 4;
+    const int before = (int)((unsigned long long)memory & (unsigned)(unit - 1));
+    const char *base = (const char *)memory - before;
+    const Offset first = at + before, last = (end - 1 + before) & -unit;
+    const unsigned shift = (unsigned)first & (unsigned)(unit - 1);
+    unsigned low[words], high[words], joined[words];
+    Offset word = first & -unit;
+    kiln_read_words<words>(base + (word < 0 ? 0 : word < last ? word : last), low);
+    KILN_UNROLL
+    for (int offset = 0; offset < bytes; offset += unit) {
+        word = (first + offset + unit - 1 + (offset + unit < bytes)) & -unit;
+        kiln_read_words<words>(base + (word < 0 ? 0 : word < last ? word : last), high);
+        kiln_join_words<words, element>(low, high, shift, joined);
+        __builtin_memcpy((char *)to + offset, joined, unit);
+        __builtin_memcpy(low, high, unit);
+    }
+}
+
 template <int bytes, int element> KILN_DEVICE void kiln_store_unaligned(void *to, const void *from)
 {
     if constexpr (bytes == 2) {

@@ -1,7 +1,6 @@
 /*
  * Packs along runs of k (run.h), where each element counts or not, and accesses of the form RUN: a pack is loaded at once, wherever it
- * begins. At the very ends of an operand's memory a pack may be partly beyond it: there its elements are loaded one by one. (The
- * other choices: inside_points.h, inside_walk.h.)
+ * begins. Almost all packs count as a whole, and only the others are masked. (The other choices: inside_points.h, inside_walk.h.)
  */
 #ifndef KILN_DEVICE_CONTRACTION_INSIDE_RUNS_H
 #define KILN_DEVICE_CONTRACTION_INSIDE_RUNS_H
@@ -9,48 +8,58 @@
 #include "device/contraction/run.h"
 #include "device/contraction/split_operand.h"
 
-/* A bit for each element of the pack that counts. */
-KILN_DEVICE unsigned kiln_run_inside(const kiln_arguments &arguments, const kiln_axes &rows,
-                                     bool is_windowed, const kiln_corner &corner, unsigned row,
-                                     unsigned k)
+/* Zero but for the elements that count: those within `bound`, of which the first is at `place`. */
+KILN_DEVICE void kiln_keep_run(kiln_pack &pack, int place, int bound)
 {
-    int from, to;
-    kiln_find_run(arguments, rows, is_windowed, corner, row, k, from, to);
-    return kiln_elements_within(from, to);
+    const int places = bound - (int)KILN_PACK_ELEMENTS + 1; /* of whole packs */
+    if ((unsigned)place >= (unsigned)(places < 0 ? 0 : places))
+        kiln_keep_elements(pack, kiln_elements_within(-place, bound - place));
 }
 
-/* True if a pack that begins there lies in the operand's memory. Offsets before the first element wrap around. */
-KILN_DEVICE bool kiln_is_pack_within(unsigned first, long long last)
+KILN_DEVICE int kiln_signed(unsigned offset)
 {
-    return (int)first >= 0 && (int)first <= (int)last;
+    return (int)offset;
 }
 
-KILN_DEVICE bool kiln_is_pack_within(unsigned long long first, long long last)
+KILN_DEVICE long long kiln_signed(unsigned long long offset)
 {
-    return (long long)first >= 0 && (long long)first <= last;
+    return (long long)offset;
 }
 
+/* Elements of a pack that lie in the operand's memory. Its last pack begins at element `last`, which is not negative. Offsets before
+ * the first element wrap around. What lies beyond the memory is anything. */
 template <class Element>
 KILN_DEVICE void kiln_load_run(const kiln_arguments &arguments, const kiln_map &map,
                                const kiln_split &split, const kiln_axes &rows,
                                const Element *source, const kiln_corner &corner, unsigned row,
-                               unsigned k, unsigned inside, Element *to)
+                               unsigned k, Element *to)
 {
-    const kiln_offset offset =
-        inside != 0 ? kiln_split_offset(arguments, map, split, rows, corner, row, k) : 0;
-    kiln_offset first = offset;
+    const kiln_offset offset = kiln_split_offset(arguments, map, split, rows, corner, row, k);
+    kiln_offset before = 0; /* from the first element of the memory to the source */
     if (!split.splits_rows && !split.is_windowed)
-        first += (kiln_offset)corner.first_row * (kiln_offset)kiln_number_of(arguments, map.row);
-    if (__builtin_expect(kiln_is_pack_within(first, kiln_number_of(arguments, split.last_pack)),
-                         1)) {
-        kiln_load_neighbours(
-            KILN_PACK_ELEMENTS,
-            (const Element *)((const char *)source + (kiln_offset)sizeof(Element) * offset), to);
-    } else {
-        KILN_UNROLL
-        for (unsigned e = 0; e < KILN_PACK_ELEMENTS; e++)
-            to[e] = source[(inside >> e & 1) != 0 ? offset + e : 0u];
+        before = (kiln_offset)corner.first_row * (kiln_offset)kiln_number_of(arguments, map.row);
+    const auto first = kiln_signed(before + offset);
+    const auto last = kiln_signed((kiln_offset)kiln_number_of(arguments, split.last_pack));
+#ifdef KILN_DEVICE_UNALIGNED_H
+    kiln_load_unaligned_within<KILN_PACK_ELEMENTS * (int)sizeof(Element), (int)sizeof(Element)>(
+        to, source - before, first * (int)sizeof(Element),
+        (last + (int)KILN_PACK_ELEMENTS) * (int)sizeof(Element));
+#else
+    const auto within = first < 0 ? 0 : first < last ? first : last;
+    const kiln_offset loaded = (kiln_offset)within - before;
+    kiln_load_neighbours(
+        KILN_PACK_ELEMENTS,
+        (const Element *)((const char *)source + (kiln_offset)sizeof(Element) * loaded), to);
+    if (__builtin_expect(within == first, 1))
+        return;
+    KILN_UNROLL
+    for (int e = 0; e < (int)KILN_PACK_ELEMENTS; e++) {
+        const auto element = first + e;
+        to[e] = source[element >= 0 && element < last + (int)KILN_PACK_ELEMENTS
+                           ? offset + (kiln_offset)e
+                           : loaded];
     }
+#endif
 }
 
 #define KILN_LOADS_RUN(side, n)       KILN_LOADS_SPLIT(side, n)
@@ -62,13 +71,16 @@ KILN_DEVICE void kiln_load_run(const kiln_arguments &arguments, const kiln_map &
 #define KILN_KEEP_RUN(side, n)
 #define KILN_LOAD_RUN(side, n)                                                                     \
     kiln_load_run(arguments, kiln_map_##n, kiln_split_##n, kiln_##side##_rows, source.p##n,        \
-                  source.corner, row, KILN_K_WITHIN(k, rest), inputs.inside, inputs.x##n);
+                  source.corner, row, KILN_K_WITHIN(k, rest), inputs.x##n);
 #define KILN_OFFSET_RUN(side, n)      KILN_OFFSET_SPLIT(side, n)
 
+/* `inside` is the pack's place. */
 #define KILN_FIND_INSIDE(side, SIDE)                                                               \
-    inputs.inside = kiln_run_inside(arguments, kiln_##side##_rows, KILN_##SIDE##_IS_WINDOWED,      \
-                                    source.corner, row, KILN_K_WITHIN(k, rest));
+    inputs.inside = (unsigned)kiln_place_in_run(arguments, kiln_##side##_rows,                     \
+                                                KILN_##SIDE##_IS_WINDOWED, source.corner, row,     \
+                                                KILN_K_WITHIN(k, rest));
 #define KILN_CLEAR_OUTSIDE(SIDE)
-#define KILN_KEEP_INSIDE(SIDE) kiln_keep_elements(pack, inputs.inside);
+#define KILN_KEEP_INSIDE(SIDE)                                                                     \
+    kiln_keep_run(pack, (int)inputs.inside, kiln_run_bound(arguments, KILN_##SIDE##_IS_WINDOWED));
 
 #endif

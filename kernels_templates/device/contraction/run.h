@@ -7,33 +7,51 @@
 
 #include "device/contraction/window.h"
 
-/* Narrows the elements of a pack that count, `from` on and before `to`, by a window at the coordinate of the first. */
-KILN_DEVICE void kiln_narrow_run(const kiln_arguments &arguments, const kiln_window &window, int at,
-                                 int &from, int &to)
+/* Whether an element of k counts, at the corner of a tile: elements beyond a run do not. */
+KILN_DEVICE bool kiln_is_in_run(const kiln_arguments &arguments, const kiln_corner &corner)
 {
-    const int size = (int)kiln_number_of(arguments, window.size);
-    if (!kiln_is_zero(window.sums[kiln_k_axes.rank - 1])) {
-        from = -at;
-        to = to < size - at ? to : size - at;
-    } else {
-        to = (unsigned)at < (unsigned)size ? to : 0;
-    }
+    const kiln_index taps = kiln_split_k(arguments, corner, 0);
+    return taps.c[kiln_k_axes.rank - 1] < (unsigned)arguments.k_run;
 }
 
-/* The elements of the pack at k that count, from the first one on and before the last. */
-KILN_DEVICE void kiln_find_run(const kiln_arguments &arguments, const kiln_axes &rows,
-                               bool is_windowed, const kiln_corner &corner, unsigned row, unsigned k,
-                               int &from, int &to)
+KILN_CONSTEXPR bool kiln_goes_along_run(const kiln_window &window)
 {
-    const kiln_index taps =
-        kiln_split_index(arguments, corner.batch, kiln_k_axes, corner.first_k + k);
-    from = 0;
-    to = (int)arguments.k_run - (int)taps.c[kiln_k_axes.rank - 1];
+    return !kiln_is_zero(window.sums[kiln_k_axes.rank - 1]);
+}
+
+/*
+ * What bounds the elements of a pack, which are neighbours along it: of the operand with windows the window along the run, of the
+ * other one the run itself. What the former has beyond the run is multiplied by the latter's zeros.
+ */
+KILN_DEVICE int kiln_run_bound(const kiln_arguments &arguments, bool is_windowed)
+{
     if (!is_windowed)
-        return;
+        return (int)arguments.k_run;
+    int bound = 0;
+#define KILN_BOUND_RUN(w)                                                                          \
+    if (kiln_goes_along_run(kiln_windows[w]))                                                      \
+        bound = (int)kiln_number_of(arguments, kiln_windows[w].size);
+    KILN_UP(KILN_WINDOWS, KILN_BOUND_RUN)
+    return bound;
+}
+
+/* The place of a pack's first element along its bound. Before the bound by a pack where another window has none of it. */
+KILN_DEVICE int kiln_place_in_run(const kiln_arguments &arguments, const kiln_axes &rows,
+                                  bool is_windowed, const kiln_corner &corner, unsigned row,
+                                  unsigned k)
+{
+    if (!is_windowed)
+        return (int)kiln_split_k(arguments, corner, k).c[kiln_k_axes.rank - 1];
     const kiln_coordinates at = kiln_coordinates_of(arguments, rows, corner, row, k);
-#define KILN_NARROW_RUN(w) kiln_narrow_run(arguments, kiln_windows[w], at.c[w], from, to);
-    KILN_UP(KILN_WINDOWS, KILN_NARROW_RUN)
+    int place = 0;
+    bool is_inside = true;
+#define KILN_PLACE_IN_RUN(w)                                                                       \
+    if (kiln_goes_along_run(kiln_windows[w]))                                                      \
+        place = at.c[w];                                                                           \
+    else                                                                                           \
+        is_inside &= kiln_is_within(arguments, kiln_windows[w], (unsigned)at.c[w]);
+    KILN_UP(KILN_WINDOWS, KILN_PLACE_IN_RUN)
+    return is_inside ? place : -(int)KILN_PACK_ELEMENTS;
 }
 
 #endif

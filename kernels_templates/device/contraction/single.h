@@ -19,12 +19,10 @@ KILN_DEVICE bool kiln_counts_single(const kiln_arguments &arguments, const kiln_
                                     bool is_windowed, const kiln_corner &corner, unsigned row)
 {
 #ifdef KILN_DEVICE_CONTRACTION_RUN_H
-    int from, to;
-    kiln_find_run(arguments, rows, is_windowed, corner, row, 0, from, to);
-    return from <= 0 && to > 0;
-#else
-    return !is_windowed || kiln_is_inside(arguments, rows, ~0u, corner, row, 0);
+    if (!kiln_is_in_run(arguments, corner))
+        return false;
 #endif
+    return !is_windowed || kiln_is_inside(arguments, rows, ~0u, corner, row, 0);
 }
 
 #define KILN_SINGLE_ELEMENT(side, n, type, form) , KILN_SINGLE_ELEMENT_##form(side, n)

@@ -25,7 +25,9 @@ static enum work work_of(const struct kiln_emission *emission,
         return WORK_COMPUTE;
     bool is_copied = operand->is_along_k ? kiln_contraction_is_copied(emission, operand)
                                          : kiln_is_operand_transposed(emission, operand);
-    return is_copied ? WORK_COPY : WORK_ASSEMBLE;
+    /* Few packs of runs are masked: branches leave out the others'. */
+    bool has_runs = kiln_contraction_of(emission)->problem.k_run != 0;
+    return is_copied || has_runs ? WORK_COPY : WORK_ASSEMBLE;
 }
 
 static bool is_mfma(const struct kiln_contraction_schedule *contraction)

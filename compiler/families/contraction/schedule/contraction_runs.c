@@ -144,7 +144,8 @@ bool kiln_has_runs(const struct kiln_kernel_axes *kernel, uint32_t pack)
     for (uint32_t i = 0; i < problem->group->access_count; i++) {
         const struct kiln_access *access = &problem->group->accesses[i];
         int64_t stride = kiln_stride_along(problem, access, last);
-        if (!kiln_is_access_of_result(access) && stride != 0 && stride != 1)
+        if (!kiln_is_access_of_result(access) && stride != 0 &&
+            (stride != 1 || kiln_last_pack(problem->ir, problem->group, i, pack) < 0))
             return false;
     }
     return is_dense(problem, KILN_PLACE_LEFT, last) && is_dense(problem, KILN_PLACE_RIGHT, last);

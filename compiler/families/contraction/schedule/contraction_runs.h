@@ -4,7 +4,7 @@
  * elements are neighbours. A run of it seldom is whole packs long, as 7 taps of 3 channels are 21,
  * and some of a pack may be inside of the image while others are not. So the kernel counts k up to
  * the end of each run's last pack, loads packs at once wherever they begin, and drops what is
- * beyond the run or outside of the image.
+ * outside of the image. What is beyond the run it drops of the other operand: the products are zero.
  */
 #ifndef KILN_COMPILER_FAMILIES_CONTRACTION_CONTRACTION_RUNS_H
 #define KILN_COMPILER_FAMILIES_CONTRACTION_CONTRACTION_RUNS_H
@@ -21,11 +21,11 @@ bool kiln_join_channels(const struct kiln_contraction_problem *problem, uint32_t
                         struct kiln_contraction *ret_joined);
 
 /* True if the last axis of k is loaded in runs of packs; then its size is rounded up in the
- * kernel's axes. Only where vectors may begin at any element. */
+ * kernel's axes. Only where memory has a whole pack. */
 bool kiln_has_runs(const struct kiln_kernel_axes *kernel, uint32_t pack);
 
-/* With runs: where the last whole pack of an access begins that its memory has, in elements;
- * negative where it has none. */
+/* Where the last whole pack of an access begins that its memory has, in elements; negative where it
+ * has none. */
 int64_t kiln_last_pack(const struct kiln_ir *ir, const struct kiln_fusion_group *group,
                        uint32_t access, uint32_t pack);
 
