@@ -15,7 +15,11 @@
 #define KILN_LEFT_SPREAD  1
 #define KILN_RIGHT_SPREAD 1
 
-#define KILN_RING_PACKS 0
+/* device/contraction/inside_table.h has some. */
+#ifndef KILN_TABLES_PACKS
+#define KILN_TABLES_PACKS 0
+#endif
+#define KILN_RING_PACKS KILN_TABLES_PACKS
 
 /* All waves multiply. */
 #define kiln_has_sums(wave) true

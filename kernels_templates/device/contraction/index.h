@@ -124,17 +124,12 @@ KILN_DEVICE kiln_offset kiln_offset_along_window(const kiln_arguments &arguments
 }
 #endif
 
-/* Rows and k apart: what follows from the row is the same in all tiles of k, and what follows from k in all rows that a work-item
- * stages. */
-KILN_DEVICE kiln_offset kiln_split_offset(const kiln_arguments &arguments, const kiln_map &map,
-                                          const kiln_split &split, const kiln_axes &rows,
-                                          const kiln_corner &corner, unsigned row, unsigned k)
+/* The part of an offset that follows from the row. */
+KILN_DEVICE kiln_offset kiln_split_offset_of_row(const kiln_arguments &arguments,
+                                                 const kiln_map &map, const kiln_split &split,
+                                                 const kiln_axes &rows, const kiln_corner &corner,
+                                                 unsigned row)
 {
-    const kiln_offset along_k = kiln_as_one(
-        split.splits_k
-            ? kiln_offset_along_axes(arguments, split.sums, kiln_split_k(arguments, corner, k))
-            : (kiln_offset)(split.is_windowed ? corner.first_k + k : k) *
-                  (kiln_offset)kiln_number_of(arguments, map.column));
     const bool counts_rows = split.splits_rows || split.is_windowed;
     const unsigned at = counts_rows ? corner.first_row + row : row;
     kiln_offset offset =
@@ -154,7 +149,21 @@ KILN_DEVICE kiln_offset kiln_split_offset(const kiln_arguments &arguments, const
     offset += kiln_offset_along_window(arguments, map, split, corner.batch, axis);
         KILN_UP(KILN_BATCH_RANK, KILN_ADD_WINDOW_BATCH)
     }
-    return along_k + offset;
+    return offset;
+}
+
+/* Rows and k apart: what follows from the row is the same in all tiles of k, and what follows from k in all rows that a work-item
+ * stages. */
+KILN_DEVICE kiln_offset kiln_split_offset(const kiln_arguments &arguments, const kiln_map &map,
+                                          const kiln_split &split, const kiln_axes &rows,
+                                          const kiln_corner &corner, unsigned row, unsigned k)
+{
+    const kiln_offset along_k = kiln_as_one(
+        split.splits_k
+            ? kiln_offset_along_axes(arguments, split.sums, kiln_split_k(arguments, corner, k))
+            : (kiln_offset)(split.is_windowed ? corner.first_k + k : k) *
+                  (kiln_offset)kiln_number_of(arguments, map.column));
+    return along_k + kiln_split_offset_of_row(arguments, map, split, rows, corner, row);
 }
 
 #endif

@@ -6,15 +6,12 @@
 
 #include "device/contraction/split_operand.h"
 
-/* Elements that are loaded one by one are cleared before they are a pack, and a pack that is loaded at once as a whole. */
-#define KILN_CLEAR_OUTSIDE(SIDE)                                                                   \
-    if (KILN_##SIDE##_IS_WINDOWED && KILN_##SIDE##_VECTOR < KILN_PACK_ELEMENTS) {                  \
-        KILN_UNROLL                                                                                \
-        for (unsigned e = 0; e < KILN_PACK_ELEMENTS; e++)                                          \
-            out[e] = (inputs.inside >> e & 1) != 0 ? out[e] : (kiln_element)0;                     \
-    }
+/* A pack that is loaded at once is kept or cleared as a whole, one of loads of its parts by element: the masks are the same for all
+ * rows of a run. */
 #define KILN_KEEP_INSIDE(SIDE)                                                                     \
     if (KILN_##SIDE##_IS_WINDOWED && KILN_##SIDE##_VECTOR == KILN_PACK_ELEMENTS)                   \
-        kiln_keep_pack(pack, inputs.inside != 0);
+        kiln_keep_pack(pack, inputs.inside != 0);                                                  \
+    else if (KILN_##SIDE##_IS_WINDOWED)                                                            \
+        kiln_keep_elements(pack, inputs.inside);
 
 #endif

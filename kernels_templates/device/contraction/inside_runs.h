@@ -79,7 +79,6 @@ KILN_DEVICE void kiln_load_run(const kiln_arguments &arguments, const kiln_map &
     inputs.inside = (unsigned)kiln_place_in_run(arguments, kiln_##side##_rows,                     \
                                                 KILN_##SIDE##_IS_WINDOWED, source.corner, row,     \
                                                 KILN_K_WITHIN(k, rest));
-#define KILN_CLEAR_OUTSIDE(SIDE)
 #define KILN_KEEP_INSIDE(SIDE)                                                                     \
     kiln_keep_run(pack, (int)inputs.inside, kiln_run_bound(arguments, KILN_##SIDE##_IS_WINDOWED));
 

@@ -241,7 +241,6 @@ KILN_DEVICE void kiln_load_access(const kiln_arguments &arguments, const kiln_ma
 #define KILN_START_SPLIT_OPERAND
 #define KILN_ADVANCE_SPLIT_OPERAND
 #define KILN_FIND_INSIDE(side, SIDE)
-#define KILN_CLEAR_OUTSIDE(SIDE)
 #define KILN_KEEP_INSIDE(SIDE)
 #endif
 
@@ -327,7 +326,6 @@ KILN_DEVICE void kiln_load_access(const kiln_arguments &arguments, const kiln_ma
         for (unsigned e = kiln_##side##_elements; e < KILN_PACK_ELEMENTS; e++)                     \
             out[e] = 0;                                                                            \
         KILN_##SIDE##_PACKING(KILN_PACK_PART)                                                             \
-        KILN_CLEAR_OUTSIDE(SIDE)                                                                   \
         kiln_pack pack = kiln_pack_of(out);                                                        \
         KILN_KEEP_INSIDE(SIDE)                                                                     \
         kiln_cut_pack(pack, k, rest);                                                              \

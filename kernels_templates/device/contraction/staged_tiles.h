@@ -27,7 +27,25 @@ struct kiln_staging {
     unsigned last_left, last_right;
     unsigned steps;  /* tiles of k */
     unsigned tile_k; /* KILN_TILE_K, unknown to the compiler */
+#if KILN_TABLES_PACKS > 0
+    kiln_point_of_k *tables;
+    unsigned table; /* where the one begins that is filled next */
+#endif
 };
+
+#if KILN_TABLES_PACKS > 0
+/* Of the tile that is fetched next and ends at `rest`. The other table may still be read. */
+KILN_DEVICE void kiln_fill_table(const kiln_arguments &arguments, kiln_staging &staging,
+                                 unsigned rest)
+{
+    kiln_point_of_k *points = staging.tables + staging.table;
+    staging.table = KILN_TILE_K - staging.table;
+    KILN_LEFT_WALKED(KILN_POINTS_FILL)
+    KILN_RIGHT_WALKED(KILN_POINTS_FILL)
+}
+#else
+#define kiln_fill_table(arguments, staging, rest)
+#endif
 
 KILN_DEVICE void kiln_fetch_left(const kiln_arguments &arguments, kiln_staging &staging, unsigned rest)
 {
@@ -55,11 +73,16 @@ KILN_DEVICE void kiln_stage_first(const kiln_arguments &arguments, const kiln_ta
     const unsigned first =
         KILN_K_END == KILN_K_END_NONE ? KILN_TILE_K : (size - 1) % KILN_TILE_K + 1;
     const unsigned end = KILN_K_END == KILN_K_END_NONE ? KILN_WHOLE_K : first;
+#if KILN_TABLES_PACKS > 0
+    staging.tables = (kiln_point_of_k *)(shared + KILN_LDS_PACKS);
+    staging.table = 0;
+    kiln_fill_table(arguments, staging, end);
+    kiln_barrier();
+#endif
     kiln_fetch_left(arguments, staging, end);
     kiln_fetch_right(arguments, staging, end);
     kiln_left_store_ahead(arguments, staging.left, end, shared);
     kiln_right_store_ahead(arguments, staging.right, end, shared + KILN_TILE_M * KILN_ROW_PACKS);
-    kiln_barrier();
     staging.steps = KILN_FETCHES_EVER ? (size + KILN_TILE_K - 1) / KILN_TILE_K : 1;
     staging.tile_k = KILN_TILE_K;
     kiln_keep_uniform(staging.tile_k);
@@ -67,6 +90,8 @@ KILN_DEVICE void kiln_stage_first(const kiln_arguments &arguments, const kiln_ta
         kiln_left_advance(arguments, first, staging.left.source);
         kiln_right_advance(arguments, first, staging.right.source);
     }
+    kiln_fill_table(arguments, staging, KILN_WHOLE_K);
+    kiln_barrier();
 }
 
 /* After a tile was fetched: to the next one, unless that was the last. */
@@ -86,6 +111,7 @@ KILN_DEVICE void kiln_fetch_ahead(const kiln_arguments &arguments, kiln_staging 
     kiln_fetch_left(arguments, staging, KILN_WHOLE_K);
     kiln_fetch_right(arguments, staging, KILN_WHOLE_K);
     kiln_advance_both(arguments, staging, step);
+    kiln_fill_table(arguments, staging, KILN_WHOLE_K);
     left = staging.left;
     right = staging.right;
 }

@@ -52,6 +52,8 @@ static const char *inside_header(const struct kiln_emission *emission)
 {
     if (kiln_contraction_of(emission)->problem.k_run != 0)
         return "device/contraction/inside_runs.h";
+    if (kiln_pipeline_table_bytes(&kiln_contraction_of(emission)->pipeline) != 0)
+        return "device/contraction/inside_table.h";
     return kiln_walks_along_k(emission) ? "device/contraction/inside_walk.h"
                                         : "device/contraction/inside_points.h";
 }

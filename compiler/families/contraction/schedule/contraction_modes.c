@@ -116,3 +116,35 @@ bool kiln_offsets_need_64_bits(const struct kiln_contraction_problem *problem)
     }
     return false;
 }
+
+/* The number of accesses whose neighbours along k may lie along any axis of it, with or without
+ * windows; those in vectors along k do not. */
+static uint32_t count_walked(const struct kiln_contraction_problem *problem, bool with_windows)
+{
+    const struct kiln_contraction_schedule *contraction = problem->contraction;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < problem->group->load_count; i++) {
+        const struct kiln_access *memory = &problem->group->accesses[i];
+        const struct kiln_contraction_access *walks = &contraction->accesses[i];
+        bool is_of_operand = memory->place == KILN_PLACE_LEFT || memory->place == KILN_PLACE_RIGHT;
+        count += is_of_operand && memory->kind != KILN_ARGUMENT_HOST_SCALAR &&
+                 walks->splits_columns && walks->is_windowed == with_windows;
+    }
+    return count;
+}
+
+uint32_t kiln_table_bytes(const struct kiln_contraction_problem *problem)
+{
+    enum { TABLES = 2, POINT_BYTES = 16, MOST_WINDOWS = 3 };
+    const struct kiln_contraction_schedule *contraction = problem->contraction;
+    const struct kiln_product_problem *sizes = &contraction->problem;
+    bool is_found_by_walking = sizes->sums.count > 1 && contraction->k_granule == 1 &&
+                               !contraction->left.is_along_k && !contraction->right.is_along_k;
+    return contraction->pipeline.kind == KILN_PIPELINE_STAGED && contraction->tile.waves_k == 1 &&
+                   problem->target->wave_size > 1 && is_found_by_walking && sizes->products == 1 &&
+                   contraction->operand_sum.groups == 0 && sizes->windows.count <= MOST_WINDOWS &&
+                   sizes->windows.phase_count == 0 && count_walked(problem, true) == 1 &&
+                   count_walked(problem, false) == 0 && !kiln_offsets_need_64_bits(problem)
+               ? TABLES * contraction->tile.k * POINT_BYTES
+               : 0;
+}

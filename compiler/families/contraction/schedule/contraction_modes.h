@@ -19,6 +19,10 @@ void kiln_set_access_mode(const struct kiln_contraction_problem *problem, uint32
  * loaded in vectors of the result's columns where these are the groups and nothing else. */
 void kiln_set_direct_modes(struct kiln_contraction_problem *problem);
 
+/* Bytes of local memory for the tables of device/contraction/inside_table.h; 0 where packs are
+ * found otherwise. The modes of accesses are set, the width of offsets follows from them. */
+uint32_t kiln_table_bytes(const struct kiln_contraction_problem *problem);
+
 /* True if an index, or an offset in bytes within a tile, does not fit in 31 bits. */
 bool kiln_offsets_need_64_bits(const struct kiln_contraction_problem *problem);
 

@@ -23,7 +23,8 @@ enum kiln_pipeline_kind {
 };
 
 struct kiln_staged_pipeline {
-    uint32_t buffers; /* tiles of both operands */
+    uint32_t buffers;     /* tiles of both operands */
+    uint32_t table_bytes; /* where elements of k are; 0: each lane finds its own */
 };
 
 struct kiln_specialized_pipeline {
@@ -107,12 +108,18 @@ static inline uint32_t kiln_pipeline_producer_waves(const struct kiln_pipeline *
     return pipeline->kind == KILN_PIPELINE_SPECIALIZED ? pipeline->specialized.producer_waves : 0;
 }
 
-/* Local memory behind tiles and sums: what producers and consumers tell each other by. */
+static inline uint32_t kiln_pipeline_table_bytes(const struct kiln_pipeline *pipeline)
+{
+    return pipeline->kind == KILN_PIPELINE_STAGED ? pipeline->staged.table_bytes : 0;
+}
+
+/* Local memory behind tiles and sums: what producers and consumers tell each other by, or tables.
+ */
 static inline uint32_t kiln_pipeline_ring_bytes(const struct kiln_pipeline *pipeline)
 {
     enum { SLOT_BYTES = 16 };
     return pipeline->kind == KILN_PIPELINE_SPECIALIZED ? pipeline->specialized.buffers * SLOT_BYTES
-                                                       : 0;
+                                                       : kiln_pipeline_table_bytes(pipeline);
 }
 
 /* Work-groups that share the k of a tile. */
