@@ -240,15 +240,17 @@ static bool is_possible(const struct kiln_tile_problem *problem,
             tried->problem.k >= (int64_t)kiln_pipeline_groups(&tried->pipeline) * tried->tile.k);
 }
 
-/* True if producers would have to join packs from aligned words: they are few, and do not get
- * enough loads on their way. On an H100 staged tiles took half to a quarter of the time for four
- * products of odd sizes. The convolution of three channels, with runs of taps, took 1.2 times as
- * long. */
-static bool joins_too_much(const struct kiln_tile_problem *problem,
+/* True if producers would have to join packs from aligned words, or find elements of convolutions
+ * one by one: they are few, and do not get enough loads on their way. On an H100 staged tiles took
+ * half to a quarter of the time for four products of odd sizes, and about two thirds for a
+ * convolution of three channels and its gradients. */
+static bool loads_too_much(const struct kiln_tile_problem *problem,
                            const struct kiln_contraction_schedule *contraction)
 {
-    return (problem->left.is_joined || problem->right.is_joined) &&
-           contraction->problem.k_run == 0 && problem->forced->form != KILN_CONTRACTION_SPECIALIZED;
+    bool is_joined = problem->left.is_joined || problem->right.is_joined;
+    bool are_whole = problem->left.is_whole && problem->right.is_whole;
+    return (is_joined || (contraction->problem.windows.count != 0 && !are_whole)) &&
+           problem->forced->form != KILN_CONTRACTION_SPECIALIZED;
 }
 
 bool kiln_choose_hopper_tile(const struct kiln_tile_problem *problem,
@@ -256,7 +258,7 @@ bool kiln_choose_hopper_tile(const struct kiln_tile_problem *problem,
 {
     const struct kiln_mma *mma = kiln_mma_find(problem->target, contraction->staged, 256);
     if (mma == NULL || mma->layout != KILN_MMA_LAYOUT_WGMMA ||
-        problem->limits->held_elems < LEAST_LIMIT || joins_too_much(problem, contraction))
+        problem->limits->held_elems < LEAST_LIMIT || loads_too_much(problem, contraction))
         return false;
     struct kiln_contraction_schedule best = *contraction;
     best.time_ns = INFINITY;

@@ -43,7 +43,12 @@ static const struct candidate candidates[] = {
     {KILN_PIPELINE_STAGED, 128, 128, 2, 2, 1, 64, 2, 32, 0.40},
     {KILN_PIPELINE_STAGED, 128, 128, 2, 4, 1, 64, 2, 32, 0.35},
     {KILN_PIPELINE_STAGED, 128, 64, 2, 2, 1, 128, 1, 32, 0.40},
+    {KILN_PIPELINE_STAGED, 64, 128, 2, 2, 1, 128, 1, 32, 0.40},
+    {KILN_PIPELINE_STAGED, 128, 64, 2, 2, 1, 64, 1, 32, 0.35},
+    {KILN_PIPELINE_STAGED, 128, 64, 2, 2, 1, 64, 2, 32, 0.35},
     {KILN_PIPELINE_STAGED, 64, 64, 2, 2, 1, 64, 2, 32, 0.25},
+    {KILN_PIPELINE_STAGED, 64, 32, 2, 2, 1, 128, 2, 16, 0.20},
+    {KILN_PIPELINE_STAGED, 128, 32, 2, 2, 1, 64, 2, 16, 0.20},
     {KILN_PIPELINE_STAGED, 64, 64, 2, 2, 2, 256, 1, 32, 0.35},
     {KILN_PIPELINE_STAGED, 32, 32, 2, 2, 1, 64, 2, 16, 0.10},
     {KILN_PIPELINE_STAGED, 32, 32, 1, 1, 8, 512, 1, 16, 0.22},
@@ -363,6 +368,48 @@ static bool is_one_too_many(const struct kiln_tile_problem *problem,
     return has_other && candidate->tile_m == MIDDLE_TILE && candidate->tile_n == MIDDLE_TILE;
 }
 
+/* The tile that is not square and suits every product: 128 x 64 with 128 bytes of k. */
+static bool is_usual(const struct candidate *candidate)
+{
+    return candidate->tile_m == LARGE_TILE && candidate->tile_n == MIDDLE_TILE &&
+           candidate->k_bytes == 128;
+}
+
+/*
+ * Convolutions of few channels have tiles that are not square, and no larger ones: finding elements
+ * takes longer than their products, so that work-groups that multiply meanwhile count, which need
+ * registers and local memory.
+ */
+static bool suits_few_channels(const struct kiln_tile_problem *problem,
+                               const struct candidate *candidate,
+                               const struct kiln_contraction_schedule *tried)
+{
+    const struct kiln_product_problem *product = &tried->problem;
+    bool is_staged = candidate->kind == KILN_PIPELINE_STAGED;
+    bool is_narrow = candidate->tile_n < MIDDLE_TILE, is_high = candidate->tile_m == LARGE_TILE;
+    bool has_taps = product->windows.count != 0 && product->windows.is_right;
+    bool is_oblong = is_staged && candidate->tile_m != candidate->tile_n;
+    if (problem->forced->form != KILN_CONTRACTION_ANY || problem->forced->tile_m != 0)
+        return true;
+    if (tried->tile.mma == NULL || product->products != 1 ||
+        problem->limits->held_elems < LARGE_TILE)
+        return !is_oblong || is_usual(candidate);
+    /* Weights of a whole tile of filters, the taps of which are found one by one. */
+    if (has_taps && !problem->right.is_whole && product->m >= MIDDLE_TILE)
+        return candidate->tile_m < MIDDLE_TILE || (is_staged && is_narrow && !is_high);
+    /* Few channels of an image's gradient, or few filters. */
+    if (product->windows.count != 0 && !has_taps && product->n <= SMALLEST_TILE &&
+        product->m >= LARGE_TILE)
+        return is_staged ? is_narrow && is_high : candidate->tile_m < MIDDLE_TILE;
+    if (!is_oblong)
+        return product->k_run == 0 || product->m < LARGE_TILE || product->n > MIDDLE_TILE ||
+               candidate->tile_n <= MIDDLE_TILE;
+    /* Taps make the weights of few filters wide. */
+    if (candidate->tile_m < candidate->tile_n)
+        return has_taps && product->m <= candidate->tile_m && product->n >= candidate->tile_n;
+    return !is_narrow && is_usual(candidate) == (product->k_run == 0);
+}
+
 /* False for a candidate that another one is better than on this target, or for this product. */
 static bool is_worth_trying(const struct kiln_tile_problem *problem,
                             const struct candidate *candidate,
@@ -371,7 +418,8 @@ static bool is_worth_trying(const struct kiln_tile_problem *problem,
     bool is_deep = candidate->buffers == 1 && candidate->tile_m > SMALLEST_TILE;
     bool has_more_waves = candidate->waves_n == 4;
     if ((tried->tile.mma == NULL && candidate->tile_m > SCALAR_TILE) ||
-        is_one_too_many(problem, candidate, tried) || is_text_long(problem, tried))
+        is_one_too_many(problem, candidate, tried) || is_text_long(problem, tried) ||
+        !suits_few_channels(problem, candidate, tried))
         return false;
     switch (candidate->kind) {
     case KILN_PIPELINE_STAGED:
