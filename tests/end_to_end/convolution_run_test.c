@@ -156,6 +156,25 @@ static const char *const runs[] = {
     "| ConvolutionFwd x@3 w=5,3,3,3:HALF:last y=2,5,6,6:HALF:last" ATTRIBUTES("1,1", "1,1", "1,1"),
 };
 
+/* Tables of k: pixels of several images, lines and tiles, and a short tile; strides, dilations and
+ * padding that leave taps without a pixel; three windows; a prologue on the image. */
+static const char *const tables[] = {
+    "ConvolutionWrw x=3,16,9,11:HALF:last dy=3,24,9,11:HALF:last dw=24,16,3,3:HALF:last" ATTRIBUTES(
+        "1,1", "1,1", "1,1"),
+    "ConvolutionWrw x=2,8,13,7:HALF:last dy=2,8,7,3:HALF:last dw=8,8,3,3:HALF:last" ATTRIBUTES(
+        "1,1", "2,3", "1,1"),
+    "ConvolutionWrw x=2,5,6,9:BFLOAT16:last dy=2,7,6,9:BFLOAT16:last "
+    "dw=7,5,3,5:BFLOAT16:last" ATTRIBUTES("2,4", "1,1", "2,2"),
+    "ConvolutionWrw x=2,4,3,4,5:HALF:last dy=2,8,3,4,5:HALF:last dw=8,4,3,3,3:HALF:last" ATTRIBUTES(
+        "1,1,1", "1,1,1", "1,1,1"),
+    "ConvolutionWrw x=2,8,6,6:FLOAT:last dy=2,4,6,6:FLOAT:last dw=4,8,3,3:FLOAT:last" ATTRIBUTES(
+        "1,1", "1,1", "1,1"),
+    "Pointwise in_0=2,8,9,9:HALF:last in_1=1,8,1,1:HALF out_0=2,8,9,9:HALF:virtual:last "
+    "!operation='ADD' "
+    "| ConvolutionWrw x@3 dy=2,16,9,9:HALF:last dw=16,8,3,3:HALF:last" ATTRIBUTES("1,1", "1,1",
+                                                                                  "1,1"),
+};
+
 static void run(const char *sketch, uint32_t wave_size, enum kiln_contraction_form form)
 {
     const struct kiln_lower_options options = {.host_wave_size = wave_size,
@@ -186,6 +205,12 @@ Test(convolution_run, runs_of_few_channels)
 }
 
 /* What few channels have in tiles, if nothing faster does them. */
+Test(convolution_run, tables_of_k)
+{
+    for (uint32_t i = 0; i < sizeof tables / sizeof *tables; i++)
+        run(tables[i], 32, KILN_CONTRACTION_PLAIN);
+}
+
 Test(convolution_run, small_groups_in_tiles)
 {
     enum { FIRST = 1, LAST = 3 };

@@ -89,7 +89,7 @@ source_of() {
     */group*.h | */store_groups.h | */k_of_groups.h) echo '#define KILN_DEFAULT_HAS_GROUPS' ;;
     */inside_points.h) echo '#define KILN_LEFT_ACCESSES(use) use(left, 0, f16, SPLIT)' ;;
     */inside_runs.h) echo '#define KILN_LEFT_ACCESSES(use) use(left, 0, f16, RUN)' ;;
-    */inside_walk.h) echo '#define KILN_LEFT_ACCESSES(use) use(left, 0, f16, WALKED)' ;;
+    */inside_walk.h | */inside_table.h) echo '#define KILN_LEFT_ACCESSES(use) use(left, 0, f16, WALKED)' ;;
     */specialized.h | */wgmma.h) echo '#define KILN_DEFAULT_HAS_WGMMA' ;;
     */pingpong.h) echo '#define KILN_DEFAULT_IS_DEEP' ;;
     */fold.h) echo '#define KILN_FOLDED_AXES 1u' ;;
@@ -127,7 +127,7 @@ source_of() {
     esac
     echo "#include \"$1\""
     case $1 in
-    */inside_points.h | */inside_runs.h | */inside_walk.h | */gathered_operand.h)
+    */inside_points.h | */inside_runs.h | */inside_walk.h | */inside_table.h | */gathered_operand.h)
         echo '#include "device/contraction/operands.h"' ;;
     esac
 }

@@ -1,6 +1,7 @@
 /*
  * Packs along runs of k (run.h), where each element counts or not, and accesses of the form RUN: a pack is loaded at once, wherever it
- * begins. Almost all packs count as a whole, and only the others are masked. (The other choices: inside_points.h, inside_walk.h.)
+ * begins. Almost all packs count as a whole, and only the others are masked. (The other choices: inside_points.h, inside_walk.h,
+ * inside_table.h.)
  */
 #ifndef KILN_DEVICE_CONTRACTION_INSIDE_RUNS_H
 #define KILN_DEVICE_CONTRACTION_INSIDE_RUNS_H
@@ -8,7 +9,7 @@
 #include "device/contraction/run.h"
 #include "device/contraction/split_operand.h"
 
-/* Zero but for the elements that count: those within `bound`, of which the first is at `place`. */
+/* Keeps the elements that count, those within `bound`, and clears the others. The first one is at `place`. */
 KILN_DEVICE void kiln_keep_run(kiln_pack &pack, int place, int bound)
 {
     const int places = bound - (int)KILN_PACK_ELEMENTS + 1; /* of whole packs */
@@ -27,7 +28,7 @@ KILN_DEVICE long long kiln_signed(unsigned long long offset)
 }
 
 /* Elements of a pack that lie in the operand's memory. Its last pack begins at element `last`, which is not negative. Offsets before
- * the first element wrap around. What lies beyond the memory is anything. */
+ * the first element wrap around. Elements beyond the memory may have any value. */
 template <class Element>
 KILN_DEVICE void kiln_load_run(const kiln_arguments &arguments, const kiln_map &map,
                                const kiln_split &split, const kiln_axes &rows,

@@ -1,7 +1,6 @@
 /*
- * Packs whose elements may each lie along any axis of k, as in inside_walk.h, where the work-group finds them together: before a tile
- * of k is fetched, LDS has a table with the part of each k in the operand's offset and coordinates. The other part is the row's.
- * For the pipeline of staged.h with one tile ahead, and one access of the form WALKED, whose operand has the windows. (The other
+ * Packs whose elements may each lie along any axis of k, as in inside_walk.h, where the work-group finds them together. Before a tile
+ * of k is fetched, a table in LDS says what each k adds to the operand's offset and coordinates. The other part is the row's. For the pipeline of staged.h with one tile ahead, and one access of the form WALKED, whose operand has the windows. (The other
  * choices: inside_points.h, inside_walk.h, inside_runs.h.) Facts as in inside_walk.h.
  */
 #ifndef KILN_DEVICE_CONTRACTION_INSIDE_TABLE_H
@@ -9,7 +8,7 @@
 
 #include "device/contraction/inside_keep.h"
 
-/* What an index of k adds to the offset, and to the coordinates of up to three windows. */
+/* An index of k adds this to the offset, and to the coordinates of up to three windows. */
 struct alignas(16) kiln_point_of_k {
     kiln_offset offset;
     int at[3];
@@ -27,20 +26,22 @@ struct alignas(16) kiln_point_of_k {
     KILN_START_CORNER                                                                              \
     source.points = nullptr;
 
-/* Of a tile that ends at `rest`. All work-items take part. */
+/* Fills the table of a tile that ends at `rest`. All work-items take part. */
 KILN_DEVICE void kiln_fill_points(const kiln_arguments &arguments, const kiln_split &split,
                                   const kiln_corner &corner, unsigned rest, kiln_point_of_k *points)
 {
+    (void)arguments;
     KILN_UNROLL
     for (unsigned first = 0; first < KILN_TILE_K; first += KILN_BLOCK) {
         const unsigned k = first + kiln_work_item();
         if (KILN_TILE_K % KILN_BLOCK != 0 && k >= KILN_TILE_K)
             break;
-        const kiln_index taps = kiln_split_k(arguments, corner, KILN_K_WITHIN(k, rest));
+        KILN_ARGUMENTS_AGAIN(kiln_arguments, arguments, now);
+        const kiln_index taps = kiln_split_k(now, corner, KILN_K_WITHIN(k, rest));
         kiln_point_of_k point = {};
-        point.offset = kiln_offset_along_axes(arguments, split.sums, taps);
+        point.offset = kiln_offset_along_axes(now, split.sums, taps);
 #define KILN_POINT_COORDINATE(w)                                                                   \
-    point.at[w] = kiln_steps_along_axes(arguments, kiln_windows[w].sums, taps);
+    point.at[w] = kiln_steps_along_axes(now, kiln_windows[w].sums, taps);
         KILN_UP(KILN_WINDOWS, KILN_POINT_COORDINATE)
         points[k] = point;
     }

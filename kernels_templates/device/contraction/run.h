@@ -7,7 +7,7 @@
 
 #include "device/contraction/window.h"
 
-/* Whether an element of k counts, at the corner of a tile: elements beyond a run do not. */
+/* True if the element of k at the corner of a tile counts: elements beyond a run do not. */
 KILN_DEVICE bool kiln_is_in_run(const kiln_arguments &arguments, const kiln_corner &corner)
 {
     const kiln_index taps = kiln_split_k(arguments, corner, 0);
@@ -20,8 +20,8 @@ KILN_CONSTEXPR bool kiln_goes_along_run(const kiln_window &window)
 }
 
 /*
- * What bounds the elements of a pack, which are neighbours along it: of the operand with windows the window along the run, of the
- * other one the run itself. What the former has beyond the run is multiplied by the latter's zeros.
+ * The bound of a pack's elements, which are neighbours along it. In the operand with windows it is the window along the run, in the
+ * other one the run itself. The latter's zeros multiply what the former has beyond the run.
  */
 KILN_DEVICE int kiln_run_bound(const kiln_arguments &arguments, bool is_windowed)
 {

@@ -34,7 +34,7 @@ struct kiln_staging {
 };
 
 #if KILN_TABLES_PACKS > 0
-/* Of the tile that is fetched next and ends at `rest`. The other table may still be read. */
+/* Fills the table of the tile that is fetched next and ends at `rest`. The other table may still be read. */
 KILN_DEVICE void kiln_fill_table(const kiln_arguments &arguments, kiln_staging &staging,
                                  unsigned rest)
 {

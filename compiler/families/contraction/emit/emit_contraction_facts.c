@@ -438,7 +438,8 @@ static bool is_part_computed(const struct kiln_emission *emission,
 
 /* ---- operands ---- */
 
-/* The form that device/contraction/access.h, inside_walk.h and inside_runs.h have for an access. */
+/* The form that device/contraction/access.h, inside_walk.h, inside_table.h and inside_runs.h have
+ * for an access. */
 static const char *access_form(const struct kiln_emission *emission,
                                const struct kiln_contraction_side *side, uint32_t access)
 {

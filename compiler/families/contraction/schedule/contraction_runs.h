@@ -4,7 +4,7 @@
  * elements are neighbours. A run of it seldom is whole packs long, as 7 taps of 3 channels are 21,
  * and some of a pack may be inside of the image while others are not. So the kernel counts k up to
  * the end of each run's last pack, loads packs at once wherever they begin, and drops what is
- * outside of the image. What is beyond the run it drops of the other operand: the products are
+ * outside of the image. Beyond the run it drops the other operand's elements: the products are
  * zero.
  */
 #ifndef KILN_COMPILER_FAMILIES_CONTRACTION_CONTRACTION_RUNS_H

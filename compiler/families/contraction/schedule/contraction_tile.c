@@ -394,7 +394,7 @@ static bool suits_few_channels(const struct kiln_tile_problem *problem,
     if (tried->tile.mma == NULL || product->products != 1 ||
         problem->limits->held_elems < LARGE_TILE)
         return !is_oblong || is_usual(candidate);
-    /* Weights of a whole tile of filters, the taps of which are found one by one. */
+    /* Weights of a tile of filters, whose taps are found one by one. */
     if (has_taps && !problem->right.is_whole && product->m >= MIDDLE_TILE)
         return candidate->tile_m < MIDDLE_TILE || (is_staged && is_narrow && !is_high);
     /* Few channels of an image's gradient, or few filters. */
