@@ -49,8 +49,8 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--kiln", default="kiln", metavar="PATH", help="the kiln program")
     parser.add_argument("--target", default="gfx942", help="target of the GPU (default: gfx942)")
     parser.add_argument("--device", default="hip", help="device of the GPU: hip or cuda (default: hip)")
-    parser.add_argument("--emulator", metavar="LIBRARY", default=os.environ.get("KILN_HIP_LIBRARY"),
-                        help="the emulator's HIP library (default: KILN_HIP_LIBRARY); none for a GPU")
+    parser.add_argument("--emulator", metavar="LIBRARY",
+                        help="the emulator's HIP library, instead of a GPU; gfx942 is an MI300X there")
     parser.add_argument("--shapes", type=int, default=60, help="number of shapes (default: 60)")
     parser.add_argument("--alternatives", type=int, default=3,
                         help="schedules beside the chosen one (default: 3)")
@@ -104,7 +104,7 @@ class Bench:
         if self.options.emulator is None:
             text = self._kiln("bench", "--device", self.options.device, "--no-unfused", "--samples",
                               "5", "--json", *forced, str(graph))
-            return json.loads(text)["results"][0]["fused"]["time_us"]["median"]
+            return json.loads(text)["results"][0]["fused"]["time"]["median_us"]
         self.predictions.unlink(missing_ok=True)
         self._kiln("run", "--device", "hip", *forced, str(graph), KILN_CACHE_DIR="",
                    KILN_HIP_LIBRARY=self.options.emulator, EMU_ARCH=self.options.target,
@@ -136,7 +136,7 @@ def geometric_mean(values: list[float]) -> float:
 def main() -> int:
     options = parse_arguments()
     losses, errors = [], []
-    print("| shape | chosen | us | model, us | fastest other | us | model, us | chosen / fastest |")
+    print("| shape | chosen | us | model, us | fastest other | us | model, us | chosen / other |")
     print("| --- | --- | ---: | ---: | --- | ---: | ---: | ---: |")
     with tempfile.TemporaryDirectory(prefix="kiln-model-") as directory:
         bench = Bench(options, Path(directory))
