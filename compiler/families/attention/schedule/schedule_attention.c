@@ -123,15 +123,18 @@ static void measure(const struct kiln_ir *ir, const struct kiln_fusion_group *gr
     }
 }
 
-/* True if the value is loaded as it is staged, with a vector for each key. */
+/* True if the value is loaded as it is staged, with a vector for each key: nothing is computed. */
 static bool is_value_moved(const struct kiln_contraction_problem *problem)
 {
+    uint32_t operand = kiln_group_operand(problem->group, KILN_PLACE_VALUE);
     bool is_moved = true;
     for (uint32_t i = 0; i < problem->group->access_count; i++) {
-        if (problem->group->accesses[i].place == KILN_PLACE_VALUE)
-            is_moved &= problem->group->accesses[i].dtype == problem->contraction->staged &&
-                        problem->schedule->accesses[i].strides[KILN_STRIDE_ROW] != 0 &&
-                        problem->schedule->accesses[i].strides[KILN_STRIDE_COLUMN] != 0;
+        const struct kiln_access *access = &problem->group->accesses[i];
+        const struct kiln_access_schedule *walk = &problem->schedule->accesses[i];
+        if (access->place == KILN_PLACE_VALUE)
+            is_moved &= access->value == operand && access->dtype == problem->contraction->staged &&
+                        walk->strides[KILN_STRIDE_ROW] != 0 &&
+                        walk->strides[KILN_STRIDE_COLUMN] != 0;
     }
     return is_moved;
 }

@@ -132,6 +132,10 @@ Test(attention_texts, values_are_staged_as_they_lie)
          false},
         {"gfx942", "Sdpa q=1,2,512,64:HALF k=1,2,512,64:HALF v=1,2,512,64:HALF o=1,2,512,64:HALF",
          false},
+        {"gfx950",
+         "Pointwise in_0=1,2,512,64:HALF out_0=1,2,512,64:HALF:virtual !operation='RELU_FWD' | "
+         "Sdpa q=1,2,512,64:HALF k=1,2,512,64:HALF v@2 o=1,2,512,64:HALF",
+         false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct kiln_arena arena;
