@@ -25,10 +25,10 @@
  *   KILN_SEGMENT_STEPS, KILN_SEGMENT_TAILS   from the first of a segment to the first of the next
  *   KILN_STRIDE, KILN_OVER_STRIDE(n)         from a work-item's step to its next, and likewise of tails; n divided by it
  *   KILN_STEPS_PER_ITEM, KILN_IS_RESIDENT    steps loaded at once; true if these are all the steps of a work-item
+ *   KILN_STEPS_OF_LATER_PASS                 of these the steps that a pass after the first loads at once
  *   KILN_HAS_LOCAL_ROWS                      true if a work-group copies its rows to local memory (device/local_rows.h)
  *   KILN_ROW_SPACING                         rows between those of neighbouring work-items: then they use other banks
  *   KILN_RESULTS_REPLACE_OPERANDS            true if results lie there where operands did
- *   KILN_STEPS_OF_LATER_PASS                 of these the steps that a pass after the first loads at once
  *   KILN_CHECKS_FULL                         true if rows with exactly that many steps run without conditions
  *   KILN_RESIDENT_TAILS                      tails loaded at once; 0: every pass loads tails one by one
  *   KILN_CHAINS, KILN_CHAIN_STEPS            number of chains that a work-item's steps (and tails) are cut into; length of each.
@@ -318,7 +318,7 @@ KILN_DEVICE void kiln_merge_row([[maybe_unused]] kiln_shared &shared, typename P
         kiln_barrier();
 #if !KILN_IS_COLUMNS
     const unsigned lane = kiln_work_item() % KILN_WAVE_SIZE;
-    const unsigned first = kiln_place_along_kept() * KILN_WAVES_PER_ROW;
+    const unsigned first = kiln_work_item() / KILN_ITEMS_ALONG_REDUCED * KILN_WAVES_PER_ROW;
     if (lane == 0)
         Pass::put(merged, kiln_work_item() / KILN_WAVE_SIZE, shared);
     kiln_barrier();

@@ -154,7 +154,7 @@ static void emit_defines(const struct kiln_emission *emission, struct kiln_buffe
         {"STEPS_OF_LATER_PASS", kiln_steps_of_later_pass(sizes.steps_per_item)},
         {"IS_RESIDENT", kiln_reduction_is_held(layout)},
         {"HAS_LOCAL_ROWS", layout->held == KILN_HELD_LOCAL},
-        {"ROW_SPACING", layout->row_spacing},
+        {"ROW_SPACING", layout->held == KILN_HELD_LOCAL ? layout->row_spacing : 1},
         {"RESULTS_REPLACE_OPERANDS", layout->results_replace_operands},
         {"CHECKS_FULL", sizes.checks_full},
         {"RESIDENT_TAILS", sizes.resident_tails},

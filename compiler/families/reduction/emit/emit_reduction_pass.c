@@ -209,7 +209,7 @@ static void append_hidden_inputs(const struct kiln_reduction_emission *reduction
             kiln_dtype_is_packed(group->accesses[load].dtype))
             continue;
         uint32_t bytes = kiln_vector_bytes(&group->accesses[load], reduction->vector);
-        if (bytes > kiln_dtype_info(group->accesses[load].dtype)->bytes && bytes >= WORD_BYTES)
+        if (kiln_dtype_info(group->accesses[load].dtype)->bytes < WORD_BYTES && bytes >= WORD_BYTES)
             kiln_buffer_printf(source, "    KILN_HIDE_INPUT(%" PRIu32 ", inputs.x%" PRIu32 ")\n",
                                bytes, load);
     }

@@ -15,7 +15,7 @@ enum {
     MAX_CUDA_LINE = 8192,  /* a few times more would fill local memory */
     MAX_ELEMENT_BYTES = 2, /* of all operands, on AMD GPUs */
     /* Small, since they wait for each other. On an H100 softmax of 1023 halves reaches 0.92 of a
-     * copy, and 0.75 with 256 work-items. */
+     * copy, and 0.75 with 256 work-items. Rows of more than 5120 elements take 256. */
     BLOCK = 128,
     GROUPS_PER_UNIT = 2,
     /* Several work-groups share a compute unit: one loads while another computes. */
@@ -119,22 +119,24 @@ uint32_t kiln_local_elements(const struct kiln_fusion_group *group,
     return kiln_round_up_u32(rows * (uint32_t)schedule->walk.cols + unit - 1, unit);
 }
 
-/* Results may lie where operands did if they are known when no operand is loaded any more. */
+/* Results may lie where operands did if they are known when no operand is loaded any more. False
+ * where there are no results in local memory. */
 static bool results_can_replace_operands(const struct kiln_reduction_problem *problem,
                                          const struct kiln_pass_work *work,
                                          const struct kiln_schedule *schedule)
 {
     const struct kiln_fusion_group *group = problem->group;
     const uint32_t last = problem->passes->pass_count - 1;
-    bool can = last > 0;
+    bool can = last > 0, has_results = false;
     for (uint32_t i = 0; i < group->access_count; i++) {
         if (schedule->accesses[i].mode != KILN_ACCESS_STAGED)
             continue;
         uint32_t position = kiln_group_position(group, group->accesses[i].value);
+        has_results |= i >= group->load_count;
         can = can && (i < group->load_count ? work->first_pass[i] < last
                                             : problem->passes->pass[position] == last);
     }
-    return can;
+    return can && has_results;
 }
 
 uint32_t kiln_local_bytes(const struct kiln_fusion_group *group,
@@ -218,6 +220,7 @@ bool kiln_lay_out_local_rows(const struct kiln_reduction_problem *problem,
                              const struct kiln_pass_work *work, struct kiln_schedule *schedule)
 {
     struct kiln_reduction_schedule *reduction = kiln_reduction_schedule_in(schedule);
+    const struct kiln_reduction_schedule given = *reduction;
     uint32_t vector = schedule->walk.vector_elems;
     if (!may_be_local(problem, schedule))
         return false;
@@ -235,6 +238,7 @@ bool kiln_lay_out_local_rows(const struct kiln_reduction_problem *problem,
         kiln_min_u32(kiln_max_u32(1, BLOCK / items), kiln_ceil_power_of_two(schedule->walk.rows));
     /* Each end of the rows takes a work-item for each of its elements. */
     if (items * kept < WORD_BYTES || !kiln_can_hold_rows(problem, schedule, items, kept)) {
+        *reduction = given;
         schedule->walk.vector_elems = vector;
         return false;
     }
@@ -249,6 +253,7 @@ bool kiln_lay_out_local_rows(const struct kiln_reduction_problem *problem,
         reduction->items_along_kept /= 2;
     if (kiln_local_bytes(problem->group, schedule, wave) >
         kiln_min_u32(problem->target->lds_bytes, MAX_LOCAL_BYTES)) {
+        *reduction = given;
         schedule->walk.vector_elems = vector;
         return false;
     }

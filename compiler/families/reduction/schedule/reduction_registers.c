@@ -4,7 +4,6 @@
 
 enum {
     REGISTER_BYTES = 4,
-    MANY_STEPS = 4,
     STEPS_OF_LATER_PASS = 4,
     COMFORTABLE_HELD_REGISTERS = 64, /* held against half and twice as many on an H200 */
     MAX_RESIDENT_COST = 8192,
@@ -65,23 +64,26 @@ enum kiln_reduction_held kiln_held_form(const struct kiln_reduction_problem *pro
 
 uint32_t kiln_steps_of_later_pass(uint64_t steps)
 {
-    return steps > MANY_STEPS ? STEPS_OF_LATER_PASS : (uint32_t)steps;
+    return steps > STEPS_OF_LATER_PASS ? STEPS_OF_LATER_PASS : (uint32_t)steps;
 }
 
 /* Registers of the operands that a single pass reads. They are held as they lie in memory. A later
- * pass than the first loads a few steps of them at once. */
+ * pass than the first loads a few steps of them at once, but a merge of segments loads everything
+ * in the first. */
 static uint64_t passing_registers(const struct kiln_reduction_problem *problem,
                                   const struct kiln_schedule *schedule, uint64_t steps)
 {
     const struct kiln_fusion_group *group = problem->group;
+    bool loads_ahead = kiln_reduction_schedule_of(schedule)->form == KILN_REDUCTION_SEGMENTS;
     uint64_t registers = 0;
     for (uint32_t i = 0; i < group->load_count; i++) {
         uint32_t bytes = kiln_dtype_info(group->accesses[i].dtype)->bytes;
         uint32_t words =
             (kiln_step_elements(schedule, i) * bytes + REGISTER_BYTES - 1) / REGISTER_BYTES;
         if (problem->reads[i] == 1 && group->accesses[i].place != KILN_PLACE_ROW)
-            registers +=
-                words * (problem->first_pass[i] == 0 ? steps : kiln_steps_of_later_pass(steps));
+            registers += words * (loads_ahead || problem->first_pass[i] == 0
+                                      ? steps
+                                      : kiln_steps_of_later_pass(steps));
     }
     return registers;
 }

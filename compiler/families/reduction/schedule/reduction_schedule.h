@@ -73,7 +73,7 @@ struct kiln_reduction_schedule {
     enum kiln_reduction_held held;
     bool results_replace_operands; /* in local memory, before the last pass */
     /* Neighbouring work-items, or those that share a row, have rows so far apart in local memory: a
-     * power of two. 1 elsewhere. */
+     * power of two. Only there. */
     uint32_t row_spacing;
     uint64_t kept_count;    /* rows; in the form `columns` vectors of rows */
     uint64_t step_count;    /* steps of a row: vectors in the form `rows`, elements in `columns` */
