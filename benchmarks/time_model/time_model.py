@@ -125,8 +125,13 @@ class Bench:
             if other is not None and other[1] <= FARTHEST * chosen[1]:
                 found.setdefault(other[0], (forced, other[1]))
         best = sorted(found.items(), key=lambda item: (item[1][0] != (), item[1][1]))
-        return [Timed(what, forced, modelled, self.time(graph, forced))
-                for what, (forced, modelled) in best[:1 + self.options.alternatives]]
+        timed = []
+        for what, (forced, modelled) in best[:1 + self.options.alternatives]:
+            try:
+                timed.append(Timed(what, forced, modelled, self.time(graph, forced)))
+            except subprocess.CalledProcessError as error:
+                print(f"{shape.name}, {what}: {error.stderr.strip()}", file=sys.stderr)
+        return timed if timed and timed[0].options == () else []
 
 
 def geometric_mean(values: list[float]) -> float:
