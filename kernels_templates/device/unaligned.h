@@ -140,22 +140,31 @@ template <int bytes, int element> KILN_DEVICE void kiln_load_unaligned(void *to,
 template <int bytes, int element, class Offset>
 KILN_DEVICE void kiln_load_unaligned_within(void *to, const void *memory, Offset at, Offset end)
 {
-    constexpr int unit = bytes < 16 ? bytes : 16;
-    constexpr int words = unit / 4;
-    const int before = (int)((unsigned long long)memory & (unsigned)(unit - 1));
-    const char *base = (const char *)memory - before;
-    const Offset first = at + before, last = (end - 1 + before) & -unit;
-    const unsigned shift = (unsigned)first & (unsigned)(unit - 1);
-    unsigned low[words], high[words], joined[words];
-    Offset word = first & -unit;
-    kiln_read_words<words>(base + (word < 0 ? 0 : word < last ? word : last), low);
-    KILN_UNROLL
-    for (int offset = 0; offset < bytes; offset += unit) {
-        word = (first + offset + unit - 1 + (offset + unit < bytes)) & -unit;
-        kiln_read_words<words>(base + (word < 0 ? 0 : word < last ? word : last), high);
-        kiln_join_words<words, element>(low, high, shift, joined);
-        __builtin_memcpy((char *)to + offset, joined, unit);
-        __builtin_memcpy(low, high, unit);
+    if constexpr (bytes == 2) { /* two bytes */
+        KILN_UNROLL
+        for (int i = 0; i < bytes; i++) {
+            const Offset byte = at + i;
+            ((unsigned char *)to)[i] =
+                ((const unsigned char *)memory)[byte < 0 ? 0 : byte < end ? byte : end - 1];
+        }
+    } else {
+        constexpr int unit = bytes < 16 ? bytes : 16;
+        constexpr int words = unit / 4;
+        const int before = (int)((unsigned long long)memory & (unsigned)(unit - 1));
+        const char *base = (const char *)memory - before;
+        const Offset first = at + before, last = (end - 1 + before) & -unit;
+        const unsigned shift = (unsigned)first & (unsigned)(unit - 1);
+        unsigned low[words], high[words], joined[words];
+        Offset word = first & -unit;
+        kiln_read_words<words>(base + (word < 0 ? 0 : word < last ? word : last), low);
+        KILN_UNROLL
+        for (int offset = 0; offset < bytes; offset += unit) {
+            word = (first + offset + unit - 1 + (offset + unit < bytes)) & -unit;
+            kiln_read_words<words>(base + (word < 0 ? 0 : word < last ? word : last), high);
+            kiln_join_words<words, element>(low, high, shift, joined);
+            __builtin_memcpy((char *)to + offset, joined, unit);
+            __builtin_memcpy(low, high, unit);
+        }
     }
 }
 

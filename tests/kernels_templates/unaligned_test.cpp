@@ -120,10 +120,28 @@ template <int bytes, int element> void load(unsigned begin)
     expect(std::memcmp(data, memory + begin, bytes) == 0, "load", bytes, element, begin);
 }
 
+/* Bytes of a vector that lie in the memory are right, wherever the vector begins. */
+template <int bytes, int element> void load_within(unsigned begin)
+{
+    enum { END = 3 * bytes + 3 * element };
+    unsigned char *within = memory + 512 + begin;
+    for (unsigned i = 0; i < MEMORY_BYTES; i++)
+        memory[i] = (unsigned char)(i * 5 + 1);
+    for (int at = -2 * bytes; at < END + 2 * bytes; at += element) {
+        unsigned char data[bytes];
+        bool is_right = true;
+        kiln_load_unaligned_within<bytes, element>(data, within, at, (int)END);
+        for (int i = 0; i < bytes; i++)
+            is_right &= at + i < 0 || at + i >= END || data[i] == within[at + i];
+        expect(is_right, "load within", bytes, element, begin);
+    }
+}
+
 template <int bytes, int element> void check()
 {
     for (unsigned begin = 0; begin < 32; begin += element) {
         load<bytes, element>(begin);
+        load_within<bytes, element>(begin);
         for (unsigned length = 1; length <= LANES; length *= 2) {
             for (unsigned gap = 0; gap <= 3 * element; gap += element) {
                 store<bytes, element>(begin, length, gap, 0xffffffffu);
