@@ -3,6 +3,7 @@
  */
 #include "compiler/families/contraction/emit/emit_contraction_parts.h"
 #include "compiler/families/contraction/schedule/contraction_layout.h"
+#include "compiler/families/contraction/schedule/contraction_modes.h"
 
 #include <inttypes.h>
 
@@ -173,24 +174,12 @@ void kiln_emit_split_fact(const struct kiln_emission *emission,
     kiln_buffer_append_text(source, "};\n");
 }
 
-bool kiln_walks_along_k(const struct kiln_emission *emission)
-{
-    const struct kiln_contraction_schedule *contraction = kiln_contraction_of(emission);
-    /* In a streamed kernel, what is known of all the steps on their way would take more registers
-     * than there are. */
-    return contraction->problem.sums.count > 1 && contraction->k_granule == 1 &&
-           contraction->pipeline.kind != KILN_PIPELINE_STREAMED &&
-           !kiln_pipeline_is_direct(&contraction->pipeline);
-}
-
 bool kiln_is_walked(const struct kiln_emission *emission, const struct kiln_contraction_side *side,
                     uint32_t access)
 {
-    bool is_vector = side->operand->is_along_k &&
-                     emission->schedule->accesses[access].mode == KILN_ACCESS_VECTOR;
-    return kiln_is_loaded_for(emission, side, access) && kiln_walks_along_k(emission) &&
-           emission->group->accesses[access].kind != KILN_ARGUMENT_HOST_SCALAR &&
-           kiln_contraction_of(emission)->accesses[access].splits_columns && !is_vector;
+    return kiln_is_loaded_for(emission, side, access) &&
+           kiln_is_access_walked(kiln_contraction_of(emission), side->operand, emission->schedule,
+                                 emission->group, access);
 }
 
 bool kiln_is_loaded_in_runs(const struct kiln_emission *emission, uint32_t access)

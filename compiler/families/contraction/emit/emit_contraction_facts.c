@@ -11,6 +11,7 @@
 #include "compiler/families/contraction/schedule/contraction_access.h"
 #include "compiler/families/contraction/schedule/contraction_fragments.h"
 #include "compiler/families/contraction/schedule/contraction_layout.h"
+#include "compiler/families/contraction/schedule/contraction_modes.h"
 #include "compiler/families/contraction/schedule/contraction_small.h"
 #include "compiler/ir/exact_dtypes.h"
 
@@ -520,7 +521,7 @@ void kiln_emit_operand_facts(const struct kiln_emission *emission,
         kiln_buffer_printf(source, "#define KILN_%s_IS_SPLIT %d\n", side->define,
                            is_operand_split(emission, side));
     }
-    if (kiln_walks_along_k(emission))
+    if (kiln_walks_along_k(kiln_contraction_of(emission)))
         append_walked(emission, side, source);
     kiln_emit_accesses(emission, side, source);
     kiln_buffer_printf(source, "#define KILN_%s_PACKING(use)", side->define);

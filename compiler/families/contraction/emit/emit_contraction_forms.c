@@ -6,6 +6,7 @@
 #include "compiler/families/contraction/emit/emit_contraction_parts.h"
 #include "compiler/families/contraction/fuse/contraction_group.h"
 #include "compiler/families/contraction/schedule/contraction_access.h"
+#include "compiler/families/contraction/schedule/contraction_modes.h"
 #include "compiler/families/contraction/schedule/contraction_small.h"
 
 /* enum kiln_work of device/contraction/work.h. */
@@ -54,8 +55,8 @@ static const char *inside_header(const struct kiln_emission *emission)
         return "device/contraction/inside_runs.h";
     if (kiln_pipeline_table_bytes(&kiln_contraction_of(emission)->pipeline) != 0)
         return "device/contraction/inside_table.h";
-    return kiln_walks_along_k(emission) ? "device/contraction/inside_walk.h"
-                                        : "device/contraction/inside_points.h";
+    return kiln_walks_along_k(kiln_contraction_of(emission)) ? "device/contraction/inside_walk.h"
+                                                             : "device/contraction/inside_points.h";
 }
 
 /* The rows of groups' tiles, and the k of groups. */

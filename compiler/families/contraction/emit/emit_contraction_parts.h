@@ -114,10 +114,7 @@ void kiln_emit_split_fact(const struct kiln_emission *emission,
                           const struct kiln_contraction_side *side, uint32_t access,
                           struct kiln_buffer *source);
 
-/* True if neighbours along k may lie along any of its axes: from one to the next there are carries,
- * and device/contraction/inside_walk.h or inside_table.h loads packs. An access of a side that is
- * loaded so. */
-bool kiln_walks_along_k(const struct kiln_emission *emission);
+/* An access of a side that is walked (kiln_walks_along_k). */
 bool kiln_is_walked(const struct kiln_emission *emission, const struct kiln_contraction_side *side,
                     uint32_t access);
 /* An access that is loaded in packs along runs of k. */

@@ -117,34 +117,62 @@ bool kiln_offsets_need_64_bits(const struct kiln_contraction_problem *problem)
     return false;
 }
 
-/* The number of accesses whose neighbours along k may lie along any axis of it, with or without
- * windows; those in vectors along k do not. */
-static uint32_t count_walked(const struct kiln_contraction_problem *problem, bool with_windows)
+bool kiln_walks_along_k(const struct kiln_contraction_schedule *contraction)
 {
-    const struct kiln_contraction_schedule *contraction = problem->contraction;
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < problem->group->load_count; i++) {
-        const struct kiln_access *memory = &problem->group->accesses[i];
-        const struct kiln_contraction_access *walks = &contraction->accesses[i];
-        bool is_of_operand = memory->place == KILN_PLACE_LEFT || memory->place == KILN_PLACE_RIGHT;
-        count += is_of_operand && memory->kind != KILN_ARGUMENT_HOST_SCALAR &&
-                 walks->splits_columns && walks->is_windowed == with_windows;
-    }
-    return count;
+    /* In a streamed kernel, what is known of all the steps on their way would take more registers
+     * than there are. */
+    return contraction->problem.sums.count > 1 && contraction->k_granule == 1 &&
+           contraction->pipeline.kind != KILN_PIPELINE_STREAMED &&
+           !kiln_pipeline_is_direct(&contraction->pipeline);
 }
 
-uint32_t kiln_table_bytes(const struct kiln_contraction_problem *problem)
+bool kiln_is_access_walked(const struct kiln_contraction_schedule *contraction,
+                           const struct kiln_operand_schedule *operand,
+                           const struct kiln_schedule *schedule,
+                           const struct kiln_fusion_group *group, uint32_t access)
 {
-    enum { TABLES = 2, POINT_BYTES = 16, MOST_WINDOWS = 3 };
+    bool is_vector = operand->is_along_k && schedule->accesses[access].mode == KILN_ACCESS_VECTOR;
+    return kiln_walks_along_k(contraction) && !is_vector &&
+           group->accesses[access].kind != KILN_ARGUMENT_HOST_SCALAR &&
+           contraction->accesses[access].splits_columns;
+}
+
+/* True if one access of the operands is walked, and has the windows. */
+static bool is_one_walked(const struct kiln_contraction_problem *problem)
+{
+    const struct kiln_contraction_schedule *contraction = problem->contraction;
+    uint32_t count = 0, windowed = 0;
+    for (uint32_t i = 0; i < problem->group->load_count; i++) {
+        enum kiln_place place = problem->group->accesses[i].place;
+        bool is_left = place == contraction->left.places[0];
+        if ((is_left || place == contraction->right.places[0]) &&
+            kiln_is_access_walked(contraction, is_left ? &contraction->left : &contraction->right,
+                                  problem->schedule, problem->group, i)) {
+            count++;
+            windowed += contraction->accesses[i].is_windowed;
+        }
+    }
+    return count == 1 && windowed == 1;
+}
+
+/* True if device/contraction/inside_table.h is possible, wherever there is room. */
+static bool may_have_table(const struct kiln_contraction_problem *problem)
+{
+    enum { MOST_WINDOWS = 3 };
     const struct kiln_contraction_schedule *contraction = problem->contraction;
     const struct kiln_product_problem *sizes = &contraction->problem;
-    bool is_found_by_walking = sizes->sums.count > 1 && contraction->k_granule == 1 &&
-                               !contraction->left.is_along_k && !contraction->right.is_along_k;
-    return contraction->pipeline.kind == KILN_PIPELINE_STAGED && contraction->tile.waves_k == 1 &&
-                   problem->target->wave_size > 1 && is_found_by_walking && sizes->products == 1 &&
-                   contraction->operand_sum.groups == 0 && sizes->windows.count <= MOST_WINDOWS &&
-                   sizes->windows.phase_count == 0 && count_walked(problem, true) == 1 &&
-                   count_walked(problem, false) == 0 && !kiln_offsets_need_64_bits(problem)
-               ? TABLES * contraction->tile.k * POINT_BYTES
-               : 0;
+    bool is_staged = contraction->pipeline.kind == KILN_PIPELINE_STAGED &&
+                     contraction->tile.waves_k == 1 && problem->target->wave_size > 1;
+    bool is_single = sizes->products == 1 && contraction->operand_sum.groups == 0;
+    return is_staged && is_single && !contraction->left.is_along_k &&
+           !contraction->right.is_along_k && sizes->windows.count <= MOST_WINDOWS &&
+           sizes->windows.phase_count == 0 && is_one_walked(problem) &&
+           !kiln_offsets_need_64_bits(problem);
+}
+
+uint32_t kiln_table_bytes(const struct kiln_contraction_problem *problem, uint32_t lds_bytes)
+{
+    enum { TABLES = 2, POINT_BYTES = 16 };
+    uint32_t bytes = TABLES * problem->contraction->tile.k * POINT_BYTES;
+    return may_have_table(problem) && lds_bytes + bytes <= problem->target->lds_bytes ? bytes : 0;
 }

@@ -19,9 +19,21 @@ void kiln_set_access_mode(const struct kiln_contraction_problem *problem, uint32
  * loaded in vectors of the result's columns where these are the groups and nothing else. */
 void kiln_set_direct_modes(struct kiln_contraction_problem *problem);
 
-/* Bytes of local memory for the tables of device/contraction/inside_table.h; 0 where packs are
- * found otherwise. The modes of accesses are set, the width of offsets follows from them. */
-uint32_t kiln_table_bytes(const struct kiln_contraction_problem *problem);
+/* True if neighbours along k may lie along any of its axes: from one to the next there are carries,
+ * and device/contraction/inside_walk.h or inside_table.h loads packs. */
+bool kiln_walks_along_k(const struct kiln_contraction_schedule *contraction);
+
+/* True if an access of the operand is loaded so. Its mode is set. The contraction is the schedule's
+ * own, or one of attention's. */
+bool kiln_is_access_walked(const struct kiln_contraction_schedule *contraction,
+                           const struct kiln_operand_schedule *operand,
+                           const struct kiln_schedule *schedule,
+                           const struct kiln_fusion_group *group, uint32_t access);
+
+/* Bytes of local memory for the tables of device/contraction/inside_table.h, where the kernel has
+ * `lds_bytes` without them; 0 where packs are found otherwise, or there is no room. The modes of
+ * accesses are set, the width of offsets follows from them. */
+uint32_t kiln_table_bytes(const struct kiln_contraction_problem *problem, uint32_t lds_bytes);
 
 /* True if an index, or an offset in bytes within a tile, does not fit in 31 bits. */
 bool kiln_offsets_need_64_bits(const struct kiln_contraction_problem *problem);

@@ -441,7 +441,8 @@ static enum kiln_status choose_large(const struct kiln_schedule_task *task,
     kiln_choose_operand_sums(&problem);
     kiln_set_access_modes(&problem);
     if (contraction->pipeline.kind == KILN_PIPELINE_STAGED)
-        contraction->pipeline.staged.table_bytes = kiln_table_bytes(&problem);
+        contraction->pipeline.staged.table_bytes =
+            kiln_table_bytes(&problem, lds_bytes(&problem, tile.sum_bytes));
     fill_schedule(&problem, lds_bytes(&problem, tile.sum_bytes));
     return KILN_OK;
 }
