@@ -24,7 +24,25 @@ enum {
 
 /* ---- candidates ---- */
 
+/*
+ * Kinds of products, which candidates are for. Convolutions of few channels have tiles that are not
+ * square, and no larger ones: finding elements takes longer than their products, so that
+ * work-groups that multiply meanwhile count, which need registers and local memory.
+ */
+enum {
+    FOR_OTHERS = 1 << 0,
+    FOR_FEW_FILTERS = 1 << 1, /* with wide weights, because of taps */
+    FOR_RUNS = 1 << 2,        /* along k (run.h) */
+    FOR_NARROW_RUNS = 1 << 3, /* with many rows and few columns */
+    FOR_SINGLE_TAPS = 1 << 4, /* weights of many filters, whose taps are found one by one */
+    FOR_FEW_COLUMNS = 1 << 5, /* channels of an image's gradient, or filters */
+    FOR_WIDE = FOR_OTHERS | FOR_RUNS,
+    FOR_MOST = FOR_WIDE | FOR_NARROW_RUNS,
+    FOR_ALL = FOR_MOST | FOR_FEW_FILTERS | FOR_SINGLE_TAPS | FOR_FEW_COLUMNS,
+};
+
 struct candidate {
+    uint32_t products; /* FOR_... */
     enum kiln_pipeline_kind kind;
     uint32_t tile_m, tile_n;
     uint32_t waves_m, waves_n, waves_k;
@@ -38,30 +56,30 @@ struct candidate {
  * 64 bytes of k: two of 128 x 128 take half of the local memory of an AMD GPU, one of 256 x 256
  * of 128 bytes all of it. */
 static const struct candidate candidates[] = {
-    {KILN_PIPELINE_PINGPONG, 256, 256, 2, 4, 1, 128, 1, 32, 0.55},
-    {KILN_PIPELINE_STAGED, 128, 128, 2, 2, 1, 128, 1, 32, 0.50},
-    {KILN_PIPELINE_STAGED, 128, 128, 2, 2, 1, 64, 2, 32, 0.40},
-    {KILN_PIPELINE_STAGED, 128, 128, 2, 4, 1, 64, 2, 32, 0.35},
-    {KILN_PIPELINE_STAGED, 128, 64, 2, 2, 1, 128, 1, 32, 0.40},
-    {KILN_PIPELINE_STAGED, 64, 128, 2, 2, 1, 128, 1, 32, 0.40},
-    {KILN_PIPELINE_STAGED, 128, 64, 2, 2, 1, 64, 1, 32, 0.35},
-    {KILN_PIPELINE_STAGED, 128, 64, 2, 2, 1, 64, 2, 32, 0.35},
-    {KILN_PIPELINE_STAGED, 64, 64, 2, 2, 1, 64, 2, 32, 0.25},
-    {KILN_PIPELINE_STAGED, 64, 32, 2, 2, 1, 128, 2, 16, 0.20},
-    {KILN_PIPELINE_STAGED, 128, 32, 2, 2, 1, 64, 2, 16, 0.20},
-    {KILN_PIPELINE_STAGED, 64, 64, 2, 2, 2, 256, 1, 32, 0.35},
-    {KILN_PIPELINE_STAGED, 32, 32, 2, 2, 1, 64, 2, 16, 0.10},
-    {KILN_PIPELINE_STAGED, 32, 32, 1, 1, 8, 512, 1, 16, 0.22},
-    {KILN_PIPELINE_STREAMED, 16, 16, 1, 1, 8, 0, 0, 16, 0.10},
-    {KILN_PIPELINE_STREAMED, 16, 64, 1, 1, 8, 0, 0, 16, 0.20},
-    {KILN_PIPELINE_STREAMED, 64, 16, 1, 1, 8, 0, 0, 16, 0.20},
-    {KILN_PIPELINE_STREAMED, 64, 64, 1, 1, 8, 0, 0, 16, 0.20},
+    {FOR_WIDE, KILN_PIPELINE_PINGPONG, 256, 256, 2, 4, 1, 128, 1, 32, 0.55},
+    {FOR_WIDE, KILN_PIPELINE_STAGED, 128, 128, 2, 2, 1, 128, 1, 32, 0.50},
+    {FOR_WIDE, KILN_PIPELINE_STAGED, 128, 128, 2, 2, 1, 64, 2, 32, 0.40},
+    {FOR_WIDE, KILN_PIPELINE_STAGED, 128, 128, 2, 4, 1, 64, 2, 32, 0.35},
+    {FOR_OTHERS, KILN_PIPELINE_STAGED, 128, 64, 2, 2, 1, 128, 1, 32, 0.40},
+    {FOR_FEW_FILTERS, KILN_PIPELINE_STAGED, 64, 128, 2, 2, 1, 128, 1, 32, 0.40},
+    {FOR_RUNS | FOR_NARROW_RUNS, KILN_PIPELINE_STAGED, 128, 64, 2, 2, 1, 64, 1, 32, 0.35},
+    {FOR_RUNS | FOR_NARROW_RUNS, KILN_PIPELINE_STAGED, 128, 64, 2, 2, 1, 64, 2, 32, 0.35},
+    {FOR_MOST, KILN_PIPELINE_STAGED, 64, 64, 2, 2, 1, 64, 2, 32, 0.25},
+    {FOR_SINGLE_TAPS, KILN_PIPELINE_STAGED, 64, 32, 2, 2, 1, 128, 2, 16, 0.20},
+    {FOR_FEW_COLUMNS, KILN_PIPELINE_STAGED, 128, 32, 2, 2, 1, 64, 2, 16, 0.20},
+    {FOR_MOST, KILN_PIPELINE_STAGED, 64, 64, 2, 2, 2, 256, 1, 32, 0.35},
+    {FOR_MOST | FOR_SINGLE_TAPS, KILN_PIPELINE_STAGED, 32, 32, 2, 2, 1, 64, 2, 16, 0.10},
+    {FOR_MOST | FOR_SINGLE_TAPS, KILN_PIPELINE_STAGED, 32, 32, 1, 1, 8, 512, 1, 16, 0.22},
+    {FOR_ALL, KILN_PIPELINE_STREAMED, 16, 16, 1, 1, 8, 0, 0, 16, 0.10},
+    {FOR_ALL, KILN_PIPELINE_STREAMED, 16, 64, 1, 1, 8, 0, 0, 16, 0.20},
+    {FOR_MOST, KILN_PIPELINE_STREAMED, 64, 16, 1, 1, 8, 0, 0, 16, 0.20},
+    {FOR_MOST, KILN_PIPELINE_STREAMED, 64, 64, 1, 1, 8, 0, 0, 16, 0.20},
 };
 
 /* A CPU's core makes a tile by itself. */
 static const struct candidate host_candidates[] = {
-    {KILN_PIPELINE_STAGED, 32, 32, 1, 1, 1, 64, 2, 32, 0.5},
-    {KILN_PIPELINE_STREAMED, 16, 16, 1, 1, 2, 0, 0, 32, 0.01},
+    {FOR_ALL, KILN_PIPELINE_STAGED, 32, 32, 1, 1, 1, 64, 2, 32, 0.5},
+    {FOR_ALL, KILN_PIPELINE_STREAMED, 16, 16, 1, 1, 2, 0, 0, 32, 0.01},
 };
 
 /*
@@ -133,12 +151,19 @@ static uint32_t count_step_products(const struct kiln_tile_problem *problem,
            (contraction->tile.n / contraction->tile.waves_n / rows_n) * (is_apart ? 2 : 1);
 }
 
+/* Then preferences for some tiles do not count, only what is possible. */
+static bool is_forced(const struct kiln_contraction_options *forced)
+{
+    return forced->form != KILN_CONTRACTION_ANY || forced->tile_m != 0 || forced->tile_k != 0 ||
+           forced->waves_m != 0;
+}
+
 /* A single step, or tile of k, is too much text: a lane has many elements to find and to compute.
  * Staged, the lanes of a work-group share them, few where a tile is short. */
 static bool is_text_long(const struct kiln_tile_problem *problem,
                          const struct kiln_contraction_schedule *contraction)
 {
-    if (problem->forced->form != KILN_CONTRACTION_ANY || problem->forced->tile_m != 0)
+    if (is_forced(problem->forced))
         return false;
     if (contraction->pipeline.kind == KILN_PIPELINE_STREAMED)
         return count_step_operations(problem, contraction, true) +
@@ -298,16 +323,15 @@ static void choose_hopper_stream(const struct kiln_tile_problem *problem,
                                  struct kiln_contraction_schedule *contraction)
 {
     static const struct candidate streams[] = {
-        {KILN_PIPELINE_STREAMED, 16, 16, 1, 1, 16, 0, 0, 16, 0},
-        {KILN_PIPELINE_STREAMED, 16, 16, 1, 1, 8, 0, 0, 16, 0},
-        {KILN_PIPELINE_STREAMED, 16, 32, 1, 1, 16, 0, 0, 16, 0},
-        {KILN_PIPELINE_STREAMED, 16, 32, 1, 1, 8, 0, 0, 16, 0},
+        {FOR_ALL, KILN_PIPELINE_STREAMED, 16, 16, 1, 1, 16, 0, 0, 16, 0},
+        {FOR_ALL, KILN_PIPELINE_STREAMED, 16, 16, 1, 1, 8, 0, 0, 16, 0},
+        {FOR_ALL, KILN_PIPELINE_STREAMED, 16, 32, 1, 1, 16, 0, 0, 16, 0},
+        {FOR_ALL, KILN_PIPELINE_STREAMED, 16, 32, 1, 1, 8, 0, 0, 16, 0},
     };
     /* Where blocks are unpacked, a wave with more columns loads less of the other operand. */
     size_t first = problem->lane_run > 1 ? 2 : 0;
     double least = contraction->time_ns;
-    if (problem->forced->form != KILN_CONTRACTION_ANY || problem->forced->tile_m != 0 ||
-        contraction->problem.m > 16 || problem->left.is_along_rows ||
+    if (is_forced(problem->forced) || contraction->problem.m > 16 || problem->left.is_along_rows ||
         problem->right.is_along_rows || !problem->left.is_whole || !problem->right.is_whole)
         return;
     const struct kiln_contraction_schedule base = *contraction;
@@ -334,7 +358,6 @@ static bool is_one_too_many(const struct kiln_tile_problem *problem,
                             const struct candidate *candidate,
                             const struct kiln_contraction_schedule *contraction)
 {
-    const struct kiln_contraction_options *forced = problem->forced;
     const struct kiln_role_axes *sums = &contraction->problem.sums;
     bool is_split = contraction->problem.windows.count != 0 || contraction->problem.rows.count > 1;
     bool is_narrow = contraction->problem.n <= NARROW_TILE || !problem->right.is_whole;
@@ -342,8 +365,7 @@ static bool is_one_too_many(const struct kiln_tile_problem *problem,
     bool sums_pixels = contraction->problem.windows.is_right ||
                        (problem->left.is_along_rows && problem->right.is_along_rows);
     bool is_small = candidate->tile_m < MIDDLE_TILE;
-    if (forced->form != KILN_CONTRACTION_ANY || forced->tile_m != 0 || forced->tile_k != 0 ||
-        forced->waves_m != 0 || problem->limits->held_elems < LARGE_TILE ||
+    if (is_forced(problem->forced) || problem->limits->held_elems < LARGE_TILE ||
         !is_deep_tile_worth_it(contraction))
         return false;
     if (candidate->kind == KILN_PIPELINE_PINGPONG)
@@ -368,46 +390,26 @@ static bool is_one_too_many(const struct kiln_tile_problem *problem,
     return has_other && candidate->tile_m == MIDDLE_TILE && candidate->tile_n == MIDDLE_TILE;
 }
 
-/* The tile that is not square and suits every product: 128 x 64 with 128 bytes of k. */
-static bool is_usual(const struct candidate *candidate)
+/* Kinds of products (FOR_...) whose candidates suit this one: all where a tile is forced. */
+static uint32_t products_of(const struct kiln_tile_problem *problem,
+                            const struct kiln_contraction_schedule *contraction)
 {
-    return candidate->tile_m == LARGE_TILE && candidate->tile_n == MIDDLE_TILE &&
-           candidate->k_bytes == 128;
-}
-
-/*
- * Convolutions of few channels have tiles that are not square, and no larger ones: finding elements
- * takes longer than their products, so that work-groups that multiply meanwhile count, which need
- * registers and local memory.
- */
-static bool suits_few_channels(const struct kiln_tile_problem *problem,
-                               const struct candidate *candidate,
-                               const struct kiln_contraction_schedule *tried)
-{
-    const struct kiln_product_problem *product = &tried->problem;
-    bool is_staged = candidate->kind == KILN_PIPELINE_STAGED;
-    bool is_narrow = candidate->tile_n < MIDDLE_TILE, is_high = candidate->tile_m == LARGE_TILE;
-    bool has_taps = product->windows.count != 0 && product->windows.is_right;
-    bool is_oblong = is_staged && candidate->tile_m != candidate->tile_n;
-    if (problem->forced->form != KILN_CONTRACTION_ANY || problem->forced->tile_m != 0)
-        return true;
-    if (tried->tile.mma == NULL || product->products != 1 ||
-        problem->limits->held_elems < LARGE_TILE)
-        return !is_oblong || is_usual(candidate);
-    /* Weights of a tile of filters, whose taps are found one by one. */
+    const struct kiln_product_problem *product = &contraction->problem;
+    bool has_windows = product->windows.count != 0;
+    bool has_taps = has_windows && product->windows.is_right;
+    if (is_forced(problem->forced))
+        return FOR_ALL;
+    if (kiln_mma_find(problem->target, contraction->staged, SMALLEST_TILE) == NULL ||
+        product->products != 1 || problem->limits->held_elems < LARGE_TILE)
+        return FOR_OTHERS;
     if (has_taps && !problem->right.is_whole && product->m >= MIDDLE_TILE)
-        return candidate->tile_m < MIDDLE_TILE || (is_staged && is_narrow && !is_high);
-    /* Few channels of an image's gradient, or few filters. */
-    if (product->windows.count != 0 && !has_taps && product->n <= SMALLEST_TILE &&
-        product->m >= LARGE_TILE)
-        return is_staged ? is_narrow && is_high : candidate->tile_m < MIDDLE_TILE;
-    if (!is_oblong)
-        return product->k_run == 0 || product->m < LARGE_TILE || product->n > MIDDLE_TILE ||
-               candidate->tile_n <= MIDDLE_TILE;
-    /* Taps make the weights of few filters wide. */
-    if (candidate->tile_m < candidate->tile_n)
-        return has_taps && product->m <= candidate->tile_m && product->n >= candidate->tile_n;
-    return !is_narrow && is_usual(candidate) == (product->k_run == 0);
+        return FOR_SINGLE_TAPS;
+    if (has_windows && !has_taps && product->n <= SMALLEST_TILE && product->m >= LARGE_TILE)
+        return FOR_FEW_COLUMNS;
+    if (product->k_run != 0 && product->m >= LARGE_TILE && product->n <= MIDDLE_TILE)
+        return FOR_NARROW_RUNS;
+    bool are_few = has_taps && product->m <= MIDDLE_TILE && product->n >= LARGE_TILE;
+    return (product->k_run != 0 ? FOR_RUNS : FOR_OTHERS) | (are_few ? FOR_FEW_FILTERS : 0);
 }
 
 /* False for a candidate that another one is better than on this target, or for this product. */
@@ -418,8 +420,7 @@ static bool is_worth_trying(const struct kiln_tile_problem *problem,
     bool is_deep = candidate->buffers == 1 && candidate->tile_m > SMALLEST_TILE;
     bool has_more_waves = candidate->waves_n == 4;
     if ((tried->tile.mma == NULL && candidate->tile_m > SCALAR_TILE) ||
-        is_one_too_many(problem, candidate, tried) || is_text_long(problem, tried) ||
-        !suits_few_channels(problem, candidate, tried))
+        is_one_too_many(problem, candidate, tried) || is_text_long(problem, tried))
         return false;
     switch (candidate->kind) {
     case KILN_PIPELINE_STAGED:
@@ -438,36 +439,27 @@ static bool is_worth_trying(const struct kiln_tile_problem *problem,
 static bool is_too_long(const struct kiln_tile_problem *problem,
                         const struct kiln_contraction_schedule *tried)
 {
-    const struct kiln_contraction_options *forced = problem->forced;
-    return forced->form == KILN_CONTRACTION_ANY && forced->tile_m == 0 && forced->tile_k == 0 &&
-           tried->tile.waves_k != 1 && tried->pipeline.kind != KILN_PIPELINE_STREAMED &&
-           tried->problem.k < tried->tile.k;
+    return !is_forced(problem->forced) && tried->tile.waves_k != 1 &&
+           tried->pipeline.kind != KILN_PIPELINE_STREAMED && tried->problem.k < tried->tile.k;
 }
 
-const char *kiln_choose_contraction_tile(const struct kiln_tile_problem *problem,
-                                         struct kiln_contraction_schedule *contraction)
+static const char no_schedule[] = "the target has no such schedule, or not with this tile";
+
+/* Chooses the fastest of the candidates for any of these kinds of products (FOR_...). Returns NULL,
+ * or a sentence that says why there is none. */
+static const char *choose_for(const struct kiln_tile_problem *problem, uint32_t products,
+                              struct kiln_contraction_schedule *contraction)
 {
     bool is_host = problem->target->wave_size == 1;
     const struct candidate *list = is_host ? host_candidates : candidates;
     size_t count = is_host ? sizeof host_candidates / sizeof *host_candidates
                            : sizeof candidates / sizeof *candidates;
-    const char *fault = "the target has no such schedule, or not with this tile";
-    enum kiln_contraction_form form = problem->forced->form;
-    /* Where it is possible, it is what was measured. */
-    if ((form == KILN_CONTRACTION_ANY || form == KILN_CONTRACTION_SPECIALIZED) &&
-        kiln_choose_hopper_tile(problem, contraction)) {
-        choose_hopper_stream(problem, contraction);
-        return NULL;
-    }
-    /* What has no tile of a matrix instruction is not chosen here. */
-    if (form == KILN_CONTRACTION_SPECIALIZED || form == KILN_CONTRACTION_DIRECT ||
-        form == KILN_CONTRACTION_SMALL)
-        return fault;
+    const char *fault = no_schedule;
     bool is_found = false, has_kept = false;
     double best_time = 0;
     for (size_t i = 0; i < count; i++) {
         struct kiln_contraction_schedule tried = *contraction;
-        if (!is_wanted(problem, &list[i]) ||
+        if ((list[i].products & products) == 0 || !is_wanted(problem, &list[i]) ||
             (problem->forced->tile_m == 0 && !is_within_limits(problem, &list[i])))
             continue;
         take(problem, &list[i], &tried);
@@ -498,4 +490,26 @@ const char *kiln_choose_contraction_tile(const struct kiln_tile_problem *problem
         *contraction = tried;
     }
     return is_found ? NULL : fault;
+}
+
+const char *kiln_choose_contraction_tile(const struct kiln_tile_problem *problem,
+                                         struct kiln_contraction_schedule *contraction)
+{
+    enum kiln_contraction_form form = problem->forced->form;
+    /* Tiles of Hopper's own were measured. */
+    if ((form == KILN_CONTRACTION_ANY || form == KILN_CONTRACTION_SPECIALIZED) &&
+        kiln_choose_hopper_tile(problem, contraction)) {
+        choose_hopper_stream(problem, contraction);
+        return NULL;
+    }
+    /* Forms without a tile of a matrix instruction are chosen elsewhere. */
+    if (form == KILN_CONTRACTION_SPECIALIZED || form == KILN_CONTRACTION_DIRECT ||
+        form == KILN_CONTRACTION_SMALL)
+        return no_schedule;
+    uint32_t products = products_of(problem, contraction);
+    const char *fault = choose_for(problem, products, contraction);
+    /* Few tiles are for a kind of product, and none of them may be possible. */
+    return fault != NULL && (products & FOR_OTHERS) == 0
+               ? choose_for(problem, FOR_OTHERS, contraction)
+               : fault;
 }

@@ -390,6 +390,27 @@ Test(contraction_tile, what_is_forced_is_done_or_refused)
     }
 }
 
+/* Few columns of windows have tiles of 128 x 32, or streamed ones. Here neither is possible: gfx11
+ * has too few registers for computed operands, and no step may be loaded ahead. */
+Test(contraction_tile, what_is_preferred_leaves_others_where_it_is_impossible)
+{
+    const struct kiln_register_limits limits = {
+        .vector_elems = UINT32_MAX, .steps = 0, .held_elems = UINT64_MAX};
+    struct kiln_target target = find_target("gfx1100");
+    struct kiln_tile_problem problem = make_problem(&target, KILN_DTYPE_F16);
+    struct kiln_contraction_schedule contraction = {.staged = KILN_DTYPE_F16,
+                                                    .problem.products = 1,
+                                                    .problem.windows.count = 2,
+                                                    .problem.m = 50176,
+                                                    .problem.n = 16,
+                                                    .problem.k = 288};
+    problem.are_operands_loaded = false;
+    problem.limits = &limits;
+    const char *fault = kiln_choose_contraction_tile(&problem, &contraction);
+    cr_assert_null(fault, "%s", fault);
+    expect_possible(&problem, &contraction);
+}
+
 /* More of the same work takes longer. */
 Test(contraction_tile, time_grows_with_the_product)
 {

@@ -381,3 +381,65 @@ Test(convolution_plan, what_lies_in_packs_is_copied_to_local_memory)
         cr_expect_not_null(strstr(source, "#define KILN_RIGHT_IS_COPIED 1"), "%s", sketches[i]);
     }
 }
+
+static struct kiln_kernel_plan make_forced(const char *sketch,
+                                           const struct kiln_contraction_options *forced)
+{
+    const struct kiln_lower_options options = {.contraction = *forced};
+    struct kiln_kernel_plan plan;
+    struct kiln_target target;
+    struct json_graph read;
+    graph_sketch_accept(&read, sketch, NULL);
+    cr_assert_eq(kiln_target_parse("gfx942", &target, &error), KILN_OK);
+    cr_assert_eq(kiln_kernel_plan_make(&read.graph, &target, &options, &arena, &plan, &error),
+                 KILN_OK, "%s: %s", sketch, error.text);
+    json_graph_fini(&read);
+    return plan;
+}
+
+/* Tiles of few channels have fewer fragments than these waves need. */
+Test(convolution_plan, forced_waves_are_kept_whatever_tiles_are_preferred)
+{
+    static const char *const sketches[] = {
+        "ConvolutionFwd x=64,3,56,56:HALF w=64,3,3,3:HALF y=64,64,56,56:HALF" SAME,
+        "ConvolutionBwd dy=64,32,56,56:HALF:last w=32,16,3,3:HALF:last "
+        "dx=64,16,56,56:HALF:last" SAME,
+        "ConvolutionWrw x=64,3,56,56:HALF:last dy=64,64,56,56:HALF:last "
+        "dw=64,3,3,3:HALF:last" SAME,
+    };
+    const struct kiln_contraction_options forced = {.waves_m = 2, .waves_n = 4, .waves_k = 1};
+    for (size_t i = 0; i < sizeof sketches / sizeof *sketches; i++) {
+        const struct kiln_kernel_plan plan = make_forced(sketches[i], &forced);
+        const struct kiln_tile *tile = &kiln_contraction_schedule_of(&plan.schedules[0])->tile;
+        cr_expect(tile->waves_m == 2 && tile->waves_n == 4 && tile->waves_k == 1, "%s",
+                  sketches[i]);
+    }
+}
+
+/* A table of k is where tiles leave room for it: 64 x 64 floats do, 256 x 256 take all. */
+Test(convolution_plan, tables_of_k_fit_into_local_memory)
+{
+    static const struct {
+        uint32_t tile;
+        bool has_table;
+    } cases[] = {{64, true}, {256, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct kiln_contraction_options forced = {
+            .form = KILN_CONTRACTION_PLAIN,
+            .tile_m = cases[i].tile,
+            .tile_n = cases[i].tile,
+            .tile_k = 32,
+            .waves_m = 2,
+            .waves_n = 2,
+            .waves_k = 1,
+        };
+        const struct kiln_kernel_plan plan =
+            make_forced("ConvolutionWrw x=64,32,28,28:FLOAT:last dy=64,128,28,28:FLOAT:last "
+                        "dw=128,32,3,3:FLOAT:last" SAME,
+                        &forced);
+        cr_expect_eq(kiln_pipeline_table_bytes(
+                         &kiln_contraction_schedule_of(&plan.schedules[0])->pipeline) != 0,
+                     cases[i].has_table, "%zu", i);
+        cr_expect_leq(plan.schedules[0].launch.lds_bytes, 65536, "%zu", i);
+    }
+}
