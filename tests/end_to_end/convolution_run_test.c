@@ -157,7 +157,8 @@ static const char *const runs[] = {
 };
 
 /* Tables of k: pixels of several images, lines and tiles, and a short tile; strides, dilations and
- * padding that leave taps without a pixel; three windows; a prologue on the image. */
+ * padding that leave taps without a pixel; three windows; a prologue on the image. With the largest
+ * strides an index beyond k would have no coordinate. */
 static const char *const tables[] = {
     "ConvolutionWrw x=3,16,9,11:HALF:last dy=3,24,9,11:HALF:last dw=24,16,3,3:HALF:last" ATTRIBUTES(
         "1,1", "1,1", "1,1"),
@@ -169,6 +170,8 @@ static const char *const tables[] = {
         "1,1,1", "1,1,1", "1,1,1"),
     "ConvolutionWrw x=2,8,6,6:FLOAT:last dy=2,4,6,6:FLOAT:last dw=4,8,3,3:FLOAT:last" ATTRIBUTES(
         "1,1", "1,1", "1,1"),
+    "ConvolutionWrw x=1,8,5,5:HALF:last dy=1,8,2,2:HALF:last dw=8,8,2,2:HALF:last" HUGE(
+        "3,3", "1073741824,1073741824", "1073741824,1073741824", "1,1"),
     "Pointwise in_0=2,8,9,9:HALF:last in_1=1,8,1,1:HALF out_0=2,8,9,9:HALF:virtual:last "
     "!operation='ADD' "
     "| ConvolutionWrw x@3 dy=2,16,9,9:HALF:last dw=16,8,3,3:HALF:last" ATTRIBUTES("1,1", "1,1",

@@ -34,7 +34,8 @@ struct kiln_staging {
 };
 
 #if KILN_TABLES_PACKS > 0
-/* Fills the table of the tile that is fetched next and ends at `rest`. The other table may still be read. */
+/* Fills the table of the tile that is fetched next and ends at `rest`. Without such a tile, indices might lie beyond k. The other table
+ * may still be read. */
 KILN_DEVICE void kiln_fill_table(const kiln_arguments &arguments, kiln_staging &staging,
                                  unsigned rest)
 {
@@ -44,7 +45,7 @@ KILN_DEVICE void kiln_fill_table(const kiln_arguments &arguments, kiln_staging &
     KILN_RIGHT_WALKED(KILN_POINTS_FILL)
 }
 #else
-#define kiln_fill_table(arguments, staging, rest)
+#define kiln_fill_table(arguments, staging, rest) ((void)0)
 #endif
 
 KILN_DEVICE void kiln_fetch_left(const kiln_arguments &arguments, kiln_staging &staging, unsigned rest)
@@ -90,7 +91,8 @@ KILN_DEVICE void kiln_stage_first(const kiln_arguments &arguments, const kiln_ta
         kiln_left_advance(arguments, first, staging.left.source);
         kiln_right_advance(arguments, first, staging.right.source);
     }
-    kiln_fill_table(arguments, staging, KILN_WHOLE_K);
+    if (kiln_fetches_next(0, staging.steps))
+        kiln_fill_table(arguments, staging, KILN_WHOLE_K);
     kiln_barrier();
 }
 
@@ -111,7 +113,8 @@ KILN_DEVICE void kiln_fetch_ahead(const kiln_arguments &arguments, kiln_staging 
     kiln_fetch_left(arguments, staging, KILN_WHOLE_K);
     kiln_fetch_right(arguments, staging, KILN_WHOLE_K);
     kiln_advance_both(arguments, staging, step);
-    kiln_fill_table(arguments, staging, KILN_WHOLE_K);
+    if (kiln_fetches_next(step + 1, staging.steps))
+        kiln_fill_table(arguments, staging, KILN_WHOLE_K);
     left = staging.left;
     right = staging.right;
 }
