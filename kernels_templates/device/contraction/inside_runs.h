@@ -75,12 +75,12 @@ KILN_DEVICE void kiln_load_run(const kiln_arguments &arguments, const kiln_map &
                   source.corner, row, KILN_K_WITHIN(k, rest), inputs.x##n);
 #define KILN_OFFSET_RUN(side, n)      KILN_OFFSET_SPLIT(side, n)
 
-/* `inside` is the pack's place. */
+#undef KILN_INSIDE
+#define KILN_INSIDE int place; /* of the first element (kiln_place_in_run) */
 #define KILN_FIND_INSIDE(side, SIDE)                                                               \
-    inputs.inside = (unsigned)kiln_place_in_run(arguments, kiln_##side##_rows,                     \
-                                                KILN_##SIDE##_IS_WINDOWED, source.corner, row,     \
-                                                KILN_K_WITHIN(k, rest));
+    inputs.place = kiln_place_in_run(arguments, kiln_##side##_rows, KILN_##SIDE##_IS_WINDOWED,     \
+                                     source.corner, row, KILN_K_WITHIN(k, rest));
 #define KILN_KEEP_INSIDE(SIDE)                                                                     \
-    kiln_keep_run(pack, (int)inputs.inside, kiln_run_bound(arguments, KILN_##SIDE##_IS_WINDOWED));
+    kiln_keep_run(pack, inputs.place, kiln_run_bound(arguments, KILN_##SIDE##_IS_WINDOWED));
 
 #endif

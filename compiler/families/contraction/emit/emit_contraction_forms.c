@@ -26,7 +26,8 @@ static enum work work_of(const struct kiln_emission *emission,
         return WORK_COMPUTE;
     bool is_copied = operand->is_along_k ? kiln_contraction_is_copied(emission, operand)
                                          : kiln_is_operand_transposed(emission, operand);
-    /* Few packs of runs are masked: branches leave out the others'. */
+    /* Packs of runs are loaded at once. Few of them are masked, in branches that most waves do not
+     * take: this is no work to do between products. */
     bool has_runs = kiln_contraction_of(emission)->problem.k_run != 0;
     return is_copied || has_runs ? WORK_COPY : WORK_ASSEMBLE;
 }
