@@ -390,6 +390,23 @@ Test(contraction_tile, what_is_forced_is_done_or_refused)
     }
 }
 
+/* On Hopper 16 rows are streamed, by waves that share k. */
+Test(contraction_tile, forced_waves_are_not_exchanged_for_those_of_a_stream)
+{
+    const struct kiln_contraction_options waves = {.waves_m = 4, .waves_n = 1, .waves_k = 2};
+    struct kiln_target target = find_target("sm_90");
+    struct kiln_tile_problem problem = make_problem(&target, KILN_DTYPE_F16);
+    struct kiln_contraction_schedule contraction = {.staged = KILN_DTYPE_F16,
+                                                    .problem.products = 1,
+                                                    .problem.m = 16,
+                                                    .problem.n = 1024,
+                                                    .problem.k = 2048};
+    problem.forced = &waves;
+    cr_assert_null(kiln_choose_contraction_tile(&problem, &contraction));
+    cr_expect_eq(contraction.tile.waves_m, 4);
+    cr_expect_eq(contraction.tile.waves_k, 2);
+}
+
 /* Few columns of windows have tiles of 128 x 32, or streamed ones. Here neither is possible: gfx11
  * has too few registers for computed operands, and no step may be loaded ahead. */
 Test(contraction_tile, what_is_preferred_leaves_others_where_it_is_impossible)
