@@ -5,10 +5,22 @@ bool kiln_access_is_dense(const struct kiln_access_schedule *access, uint32_t ax
     return access->strides[axis] == 1 && access->repeats[axis] == 0;
 }
 
-bool kiln_access_is_shared(const struct kiln_access_schedule *access, uint32_t axis, uint32_t count)
+bool kiln_vectors_keep_multiples(const struct kiln_schedule *schedule, uint32_t axis)
 {
+    const struct kiln_walk *walk = &schedule->walk;
+    bool has_columns = walk->reduced_axes != 0 && !((walk->reduced_axes >> (walk->rank - 1)) & 1u);
+    bool has_whole_tiles = walk->form == KILN_WALK_TILES && kiln_tile_is_moved(schedule, axis);
+    return walk->moved_elems == 0 &&
+           (!(has_columns || has_whole_tiles) || walk->dims[axis] % walk->vector_elems == 0);
+}
+
+bool kiln_access_is_shared(const struct kiln_schedule *schedule,
+                           const struct kiln_access_schedule *access, uint32_t axis)
+{
+    int64_t repeat = access->repeats[axis];
     return access->strides[axis] == 0 ||
-           (access->repeats[axis] != 0 && access->repeats[axis] % count == 0);
+           (repeat != 0 && repeat % schedule->walk.vector_elems == 0 &&
+            kiln_vectors_keep_multiples(schedule, axis));
 }
 
 /* True if a vector of a tile is cut by the end of this axis. */

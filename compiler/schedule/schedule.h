@@ -45,11 +45,6 @@ struct kiln_access_schedule {
 
 /* True if neighbours along a collapsed axis are neighbours in memory. */
 bool kiln_access_is_dense(const struct kiln_access_schedule *access, uint32_t axis);
-/* True if so many neighbours along a collapsed axis share an element, from any multiple of their
- * number on. */
-bool kiln_access_is_shared(const struct kiln_access_schedule *access, uint32_t axis,
-                           uint32_t count);
-
 /* No schedule has more forms. kiln_schedule_relax ends there, but families end well before it. */
 enum { KILN_MAX_FORMS = 32 };
 
@@ -184,6 +179,14 @@ bool kiln_schedule_has_tails(const struct kiln_schedule *schedule);
 /* True if all tiles lie inside of the domain along one of their axes, since it is as long as a
  * tile: the last tile is moved back to where it is whole. */
 bool kiln_tile_is_moved(const struct kiln_schedule *schedule, uint32_t axis);
+
+/* True if every vector along an axis starts at a multiple of its length. The last vector of rows,
+ * columns and tiles that is moved back to where it is whole does not. */
+bool kiln_vectors_keep_multiples(const struct kiln_schedule *schedule, uint32_t axis);
+
+/* True if all elements of every vector along an axis are one element of the access in memory. */
+bool kiln_access_is_shared(const struct kiln_schedule *schedule,
+                           const struct kiln_access_schedule *access, uint32_t axis);
 
 /* True if neighbours along the inner axis are neighbours in memory in all shapes that the kernel
  * serves. */

@@ -126,17 +126,12 @@ uint32_t kiln_vector_alignment(const struct kiln_target *target, enum kiln_dtype
     return bytes * vector_elems < KILN_ACCESS_BYTES ? bytes * vector_elems : KILN_ACCESS_BYTES;
 }
 
-/* True if every vector along `axis` starts at a multiple of `vector` elements. Rows and columns
- * whose last vector is moved back to where it is whole do not. */
+/* True if every vector along `axis` starts at a multiple of `vector` elements of the operand. */
 static bool keeps_alignment(const struct kiln_schedule *schedule, const struct kiln_access *access,
                             const struct kiln_access_schedule *layout, uint32_t axis,
                             int64_t vector)
 {
-    bool has_columns = schedule->walk.reduced_axes != 0 &&
-                       !((schedule->walk.reduced_axes >> (schedule->walk.rank - 1)) & 1u);
-    if (schedule->walk.moved_elems != 0 ||
-        ((has_columns || schedule->walk.form == KILN_WALK_TILES) &&
-         schedule->walk.dims[axis] % schedule->walk.vector_elems != 0))
+    if (!kiln_vectors_keep_multiples(schedule, axis))
         return false;
     for (uint32_t i = 0; i < schedule->walk.rank; i++) {
         if (i != axis && layout->strides[i] % vector != 0)

@@ -296,7 +296,7 @@ static void schedule_tiled(const struct kiln_graph *graph, const struct kiln_fus
         if (kiln_access_is_dense(access, inner) &&
             kiln_vector_is_possible(schedule, group, i, inner)) {
             kiln_set_vector_access(graph, target, schedule, group, i, inner);
-        } else if (kiln_access_is_shared(access, inner, schedule->walk.vector_elems)) {
+        } else if (kiln_access_is_shared(schedule, access, inner)) {
             access->mode = KILN_ACCESS_SPLAT;
         } else if (access->strides[inner] > 1 && access->repeats[inner] == 0 &&
                    kiln_access_is_dense(access, schedule->walk.tile_axis) &&
@@ -393,9 +393,8 @@ static void schedule_lines(const struct kiln_graph *graph, const struct kiln_fus
     for (uint32_t i = 0; i < group->access_count; i++) {
         struct kiln_access_schedule *access = &schedule->accesses[i];
         bool dense = is_flattened ? is_dense_line(schedule, access) : is_dense[i];
-        bool repeated = is_flattened
-                            ? is_repeated_everywhere(schedule, access)
-                            : kiln_access_is_shared(access, inner, schedule->walk.vector_elems);
+        bool repeated = is_flattened ? is_repeated_everywhere(schedule, access)
+                                     : kiln_access_is_shared(schedule, access, inner);
         if (dense && kiln_vector_is_possible(schedule, group, i, inner))
             kiln_set_vector_access(graph, target, schedule, group, i, inner);
         else
