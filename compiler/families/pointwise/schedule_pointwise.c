@@ -337,12 +337,15 @@ static bool has_packed_access(const struct kiln_fusion_group *group)
  * back to where it is whole. Then operands that rows repeat are vectors, too, and a vector takes
  * one division instead of one for each element. On CUDA vectors of large operands are aligned only
  * along one line, so this pays for many repeated elements in long rows. A batch norm of 1023 halves
- * takes 39 us on an H100 instead of 54, but one of 127 halves 42 instead of 33. */
+ * takes 39 us on an H100 instead of 54, but one of 127 halves 42 instead of 33. Moved vectors of
+ * packed elements would start within a byte. */
 static bool keeps_rows(const struct kiln_fusion_group *group, const struct kiln_target *target,
                        const struct kiln_schedule *schedule, uint32_t vector)
 {
     uint32_t repeated = 0;
     uint64_t cols = (uint64_t)schedule->walk.dims[schedule->walk.rank - 1];
+    if (has_packed_access(group))
+        return false;
     for (uint32_t i = 0; i < group->load_count; i++)
         repeated += !is_dense_line(schedule, &schedule->accesses[i]) &&
                     !is_repeated_everywhere(schedule, &schedule->accesses[i]);
@@ -388,7 +391,7 @@ static void schedule_lines(const struct kiln_graph *graph, const struct kiln_fus
     if (schedule->walk.vector_elems < unit)
         schedule->walk.vector_elems = unit;
     uint32_t cut = (uint32_t)(cols % schedule->walk.vector_elems);
-    if (rows > 1 && cut != 0 && unit == 1 && schedule->walk.end == 0 && keeps)
+    if (rows > 1 && cut != 0 && schedule->walk.end == 0 && keeps)
         schedule->walk.moved_elems = schedule->walk.vector_elems - cut;
     for (uint32_t i = 0; i < group->access_count; i++) {
         struct kiln_access_schedule *access = &schedule->accesses[i];

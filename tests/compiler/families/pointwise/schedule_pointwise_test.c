@@ -136,6 +136,24 @@ Test(schedule, rows_that_no_vector_divides_keep_their_vectors_on_amd_gpus)
               "no vector fits into a row");
 }
 
+Test(schedule, packed_rows_that_no_vector_divides_are_one_line)
+{
+    struct ir_fixture *fixture = ir_fixture_create();
+    struct kiln_error error;
+    kiln_error_init(&error);
+    cr_assert_eq(kiln_target_parse("gfx942", &fixture->target, &error), KILN_OK, "%s", error.text);
+    uint32_t x = ir_fixture_load(fixture, 40, 1022);
+    fixture->tensors[0].dtype = KILN_DTYPE_F4E2M1;
+    uint32_t column = kiln_ir_broadcast(&fixture->ir, ir_fixture_load(fixture, 40, 1),
+                                        ir_fixture_domain(fixture, 40, 1022));
+    add_and_store(fixture, x, column);
+    struct kiln_schedule result = schedule(fixture);
+    cr_assert(result.walk.form == KILN_WALK_FLATTENED);
+    cr_assert_eq(result.walk.moved_elems, 0, "a moved vector may start within a byte");
+    cr_assert_eq(result.accesses[0].mode, KILN_ACCESS_VECTOR);
+    ir_fixture_destroy(fixture);
+}
+
 Test(schedule, rows_that_no_vector_divides_are_one_line_on_cuda_unless_they_share_much)
 {
     struct kiln_schedule result = schedule_shared_rows("sm_90", 40, 1023, 1);
