@@ -28,7 +28,7 @@ enum {
     MIN_TILE = 32,
     MIN_TILE_VECTORS = 8,
     TILES_PER_COMPUTE_UNIT = 2,
-    MIN_LINES_PER_REPEATED = 2, /* one of so many lines may be in two tiles */
+    MIN_ELEMS_PER_REPEATED = 2, /* so many for each that a tile computes again */
     LARGE_TILE_LDS_BYTES = 32768,
     MAX_TILE_LDS_BYTES = 49152,
 };
@@ -151,7 +151,6 @@ static uint32_t choose_tile_axis(const struct kiln_fusion_group *group,
                                  const struct kiln_target *target,
                                  const struct kiln_schedule *schedule, uint64_t heaviest)
 {
-
     uint32_t inner = schedule->walk.rank - 1;
     uint32_t best = KILN_NONE;
     uint64_t best_bytes = 0;
@@ -215,11 +214,21 @@ static uint32_t smallest_tile(uint32_t vector)
     return MIN_TILE_VECTORS * vector < MIN_TILE ? MIN_TILE : MIN_TILE_VECTORS * vector;
 }
 
-/* True if few lines of an axis are in two tiles, since the last tile is moved back. */
-static bool fits_tiles(uint64_t size, uint32_t tile)
+/* The two axes of a tile. */
+struct plane {
+    uint64_t columns, lines;
+};
+
+/* Elements that tiles compute: the last one along each axis is moved back, and computes some that
+ * another one has. Both axes have a tile's length. */
+static uint64_t covered_by_tiles(struct plane plane, uint32_t tile)
 {
-    uint64_t covered = (size + tile - 1) / tile * tile;
-    return size >= tile && (covered - size) * MIN_LINES_PER_REPEATED <= size;
+    return (plane.columns + tile - 1) / tile * tile * ((plane.lines + tile - 1) / tile * tile);
+}
+
+static bool is_much_more(uint64_t covered, uint64_t elems)
+{
+    return (covered - elems) * MIN_ELEMS_PER_REPEATED > elems;
 }
 
 /*
@@ -227,23 +236,29 @@ static bool fits_tiles(uint64_t size, uint32_t tile)
  * has at least 8 x 8 of them, so that neighbouring work-items' vectors fill whole lines of the
  * caches and all banks of local memory; 16 x 16 where local memory allows for it and every compute
  * unit has work even so. Where the shorter axis would leave half of a tile empty, or vectors cut,
- * the vectors are shorter.
+ * or tiles compute much more than shorter ones, the vectors are shorter.
  */
 static void choose_tile(const struct kiln_target *target, const struct staging *staging,
                         struct kiln_schedule *schedule)
 {
-    int64_t columns = schedule->walk.dims[schedule->walk.rank - 1];
-    int64_t lines = schedule->walk.dims[schedule->walk.tile_axis];
-    uint64_t shorter = (uint64_t)(columns < lines ? columns : lines);
+    const struct plane plane = {
+        .columns = (uint64_t)schedule->walk.dims[schedule->walk.rank - 1],
+        .lines = (uint64_t)schedule->walk.dims[schedule->walk.tile_axis],
+    };
+    uint64_t shorter = plane.columns < plane.lines ? plane.columns : plane.lines;
     uint32_t vector = schedule->walk.vector_elems;
     uint32_t tile = smallest_tile(vector);
-    while (tile > MIN_TILE && ((tile > shorter && (tile / 2 >= shorter || shorter % vector != 0)) ||
-                               tile * tile * staging->bytes > LARGE_TILE_LDS_BYTES ||
-                               vector * vector * staging->load_bytes / 4 > target->vgprs / 2)) {
+    while (tile > MIN_TILE &&
+           ((tile > shorter && (tile / 2 >= shorter || shorter % vector != 0)) ||
+            (tile <= shorter &&
+             is_much_more(covered_by_tiles(plane, tile), covered_by_tiles(plane, tile / 2))) ||
+            tile * tile * staging->bytes > LARGE_TILE_LDS_BYTES ||
+            vector * vector * staging->load_bytes / 4 > target->vgprs / 2)) {
         vector /= 2;
         tile = smallest_tile(vector);
     }
-    if (tile < 2 * MIN_TILE_VECTORS * vector && fits_tiles(shorter, 2 * tile) &&
+    if (tile < 2 * MIN_TILE_VECTORS * vector && 2 * tile <= shorter &&
+        !is_much_more(covered_by_tiles(plane, 2 * tile), plane.columns * plane.lines) &&
         4 * tile * tile * staging->bytes <= LARGE_TILE_LDS_BYTES &&
         count_tiles(schedule, 2 * tile) >= (uint64_t)TILES_PER_COMPUTE_UNIT * target->compute_units)
         tile *= 2;

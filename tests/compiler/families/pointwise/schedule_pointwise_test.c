@@ -234,11 +234,19 @@ Test(schedule, tiles_are_whole_since_the_last_one_is_moved_back)
     cr_assert_not(kiln_schedule_has_tails(&odd));
     /* Two tiles of 128 would cover 167 lines with 256. */
     cr_assert_eq(schedule_transposing("gfx942", KILN_DTYPE_F16, 167, 100003).walk.tile_elems, 64);
+    cr_assert_eq(schedule_transposing("gfx942", KILN_DTYPE_F16, 100003, 129).walk.tile_elems, 64,
+                 "256 columns of 128 tiles");
     struct kiln_schedule narrow = schedule_transposing("gfx942", KILN_DTYPE_F16, 65536, 17);
     cr_assert(kiln_schedule_has_tails(&narrow), "no tile is that short");
     cr_assert_eq(schedule_transposing("gfx942", KILN_DTYPE_F16, 65536, 63).walk.tile_elems, 32);
     cr_assert_eq(schedule_transposing("gfx942", KILN_DTYPE_F16, 65536, 40).walk.tile_elems, 64,
                  "whole vectors");
+}
+
+Test(schedule, tiles_that_would_compute_much_again_are_shorter)
+{
+    cr_assert_eq(schedule_transposing("gfx942", KILN_DTYPE_F16, 65, 65).walk.tile_elems, 32);
+    cr_assert_eq(schedule_transposing("gfx942", KILN_DTYPE_F16, 65, 64).walk.tile_elems, 64);
 }
 
 Test(schedule, few_odd_columns_are_gathered_on_cuda)
