@@ -70,11 +70,11 @@ static void add_row(struct kiln_table *table, const struct kiln_bench_results *r
 void kiln_bench_print_heat_map(const struct kiln_bench_results *results)
 {
     const struct shares shares = find_shares(results);
-    kiln_bench_print_origin(results);
-    printf("seed %" PRIu64 ", %" PRIu32 " %s: shares of a copy of as many bytes\n", results->seed,
-           shares.count, KILN_NOUN(shares.count, "graph"));
     if (shares.count != 0) {
         struct kiln_table table;
+        kiln_bench_print_origin(results);
+        printf("seed %" PRIu64 ", %" PRIu32 " %s: shares of a copy of as many bytes\n",
+               results->seed, shares.count, KILN_NOUN(shares.count, "graph"));
         printf("min %.0f%%, p10 %.0f%%, p25 %.0f%%, median %.0f%%\n\n", 100 * shares.min,
                100 * shares.p10, 100 * shares.p25, 100 * shares.median);
         kiln_table_init(&table, 1 + kiln_bench_shape_column_count(), ~1U);

@@ -4,8 +4,8 @@
 
 #include "cli/bench/bench_result.h"
 
-/* To standard output: where it was measured, the seed, percentiles, shares in per cent, failures.
- */
+/* To standard output: where it was measured, the seed, percentiles and shares in per cent, if
+ * anything was measured; failures. */
 void kiln_bench_print_heat_map(const struct kiln_bench_results *results);
 /* {"seed", "min", "p10", "p25", "median", "lengths": [...], "rows": [{"name", "shares": [...]}]};
  * null where nothing was measured. The caller owns it. */

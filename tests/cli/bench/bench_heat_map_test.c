@@ -74,3 +74,20 @@ Test(bench_heat_map, prints_percentiles_cells_and_failures)
         cr_expect_leq(strcspn(line, "\n"), 100, "%s", line);
     kiln_bench_results_fini(&results);
 }
+
+Test(bench_heat_map, prints_only_failures_where_nothing_was_measured)
+{
+    struct kiln_bench_results results = {.has_shapes = true};
+    struct kiln_bench_result *result = fake_results_append_named(&results, "declined");
+    result->shape = first;
+    result->fused.time.median_s = 0;
+    result->failure = kiln_cli_strdup("no memory");
+    cr_redirect_stdout();
+    kiln_bench_print_heat_map(&results);
+    (void)fflush(stdout);
+    char text[1024];
+    text[fread(text, 1, sizeof text - 1, cr_get_redirected_stdout())] = '\0';
+    cr_expect(strstr(text, "not measured: declined") != NULL, "%s", text);
+    cr_expect(strstr(text, "seed") == NULL, "%s", text);
+    kiln_bench_results_fini(&results);
+}
