@@ -63,6 +63,7 @@ static bool parse_sweep(struct kiln_command_line *line, struct settings *setting
 static bool parse(struct kiln_command_line *line, struct settings *settings)
 {
     uint64_t samples = USUAL_SAMPLES;
+    bool has_seed = false;
     settings->run.limit_s = LIMIT_SECONDS;
     enum kiln_option_id option;
     while ((option = kiln_command_line_next(line)) != KILN_OPTION_END) {
@@ -82,6 +83,7 @@ static bool parse(struct kiln_command_line *line, struct settings *settings)
         case KILN_OPTION_BENCH_SEED:
             if (!kiln_command_line_number(line, 0, INT64_MAX, &settings->seed))
                 return false;
+            has_seed = true;
             break;
         case KILN_OPTION_BENCH_SAMPLES:
             if (!kiln_command_line_number(line, 1, MOST_SAMPLES, &samples))
@@ -156,6 +158,9 @@ static bool parse(struct kiln_command_line *line, struct settings *settings)
     else if (!line->stopped && settings->list && (line->operand_count || settings->graph_directory))
         kiln_command_line_fail(line, "leave out the rest",
                                "--list shows the suite and nothing else");
+    else if (!line->stopped && has_seed && settings->sweep != KILN_BENCH_SWEEP_SHAPES)
+        kiln_command_line_fail(line, "add --sweep shapes",
+                               "--seed is the seed of a sweep over shapes");
     return !line->stopped;
 }
 
@@ -486,6 +491,29 @@ static int save(const struct settings *settings, const struct kiln_bench_subject
     return exit_code;
 }
 
+/* One line per graph, in their order. */
+static void print_shapes(uint64_t seed, bool json)
+{
+    unsigned count;
+    struct kiln_bench_shape *shapes = kiln_bench_shapes_make(seed, &count);
+    json_t *names = kiln_json_array();
+    for (unsigned i = 0; i < count; i++) {
+        char name[KILN_BENCH_NAME_BYTES];
+        kiln_bench_shape_name(&shapes[i], name);
+        if (json)
+            kiln_json_append(names, kiln_json_text(name));
+        else
+            puts(name);
+    }
+    free(shapes);
+    json_t *document = kiln_json_object();
+    kiln_json_set(document, "shapes", names);
+    if (json)
+        kiln_json_print(document);
+    else
+        json_decref(document);
+}
+
 /* Appends what the operands mean; the usage error when one means nothing. */
 static int choose_subjects(struct kiln_command_line *line, bool is_all,
                            struct kiln_bench_subjects *subjects)
@@ -510,7 +538,10 @@ int kiln_command_bench(struct kiln_command_line *line)
     if (!parse(line, &settings))
         return line->exit_code;
     if (settings.list) {
-        print_suite(settings.json);
+        if (settings.sweep == KILN_BENCH_SWEEP_SHAPES)
+            print_shapes(settings.seed, settings.json);
+        else
+            print_suite(settings.json);
         return KILN_EXIT_OK;
     }
     struct kiln_device *device = NULL;

@@ -2,6 +2,7 @@
 
 #include "cli/bench/bench_builder.h"
 #include "cli/random_input.h"
+#include "cli/text.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -151,30 +152,28 @@ static unsigned list_shapes(struct kiln_bench_shape shapes[MOST_SHAPES])
     return count;
 }
 
-unsigned kiln_bench_shape_count(void)
+static void change_length(struct kiln_bench_shape *shape, uint64_t stream)
 {
-    struct kiln_bench_shape shapes[MOST_SHAPES];
-    return list_shapes(shapes);
+    int64_t most = shape->row_elems / MOST_CHANGE / 2;
+    uint64_t bits = kiln_random_mix(kiln_random_mix(stream + shape->row) + shape->column);
+    shape->row_elems += 2 * ((int64_t)(bits % (uint64_t)(2 * most + 1)) - most);
 }
 
-struct kiln_bench_shape kiln_bench_shape_at(unsigned place, uint64_t seed)
+struct kiln_bench_shape *kiln_bench_shapes_make(uint64_t seed, unsigned *ret_count)
 {
-    struct kiln_bench_shape shapes[MOST_SHAPES];
-    unsigned count = list_shapes(shapes);
+    struct kiln_bench_shape *shapes = kiln_cli_calloc(MOST_SHAPES, sizeof *shapes);
+    *ret_count = list_shapes(shapes);
     if (seed == 0)
-        return shapes[place];
+        return shapes;
     uint64_t stream = kiln_random_mix(seed);
-    for (unsigned i = count; i-- > 1;) {
+    for (unsigned i = *ret_count; i-- > 0;) {
         unsigned other = (unsigned)(kiln_random_mix(stream + i) % (i + 1));
-        struct kiln_bench_shape shape = shapes[i];
-        shapes[i] = shapes[other];
-        shapes[other] = shape;
+        struct kiln_bench_shape shape = shapes[other];
+        shapes[other] = shapes[i];
+        shapes[i] = shape;
+        change_length(&shapes[i], stream);
     }
-    struct kiln_bench_shape shape = shapes[place];
-    int64_t most = shape.row_elems / MOST_CHANGE / 2;
-    uint64_t bits = kiln_random_mix(kiln_random_mix(stream + shape.row) + shape.column);
-    shape.row_elems += 2 * ((int64_t)(bits % (uint64_t)(2 * most + 1)) - most);
-    return shape;
+    return shapes;
 }
 
 void kiln_bench_shape_name(const struct kiln_bench_shape *shape,

@@ -19,10 +19,9 @@ unsigned kiln_bench_shape_column_count(void);
 struct kiln_bench_case kiln_bench_shape_case(unsigned row);
 int64_t kiln_bench_shape_length(unsigned column);
 
-unsigned kiln_bench_shape_count(void);
-/* The graph that comes at a place of the order. Seed 0 keeps the table's order and lengths. Others
+/* All graphs, in their order; free() them. Seed 0 keeps the table's order and lengths. Others
  * shuffle the order and change each length by 1/32 at most, odd ones to odd ones. */
-struct kiln_bench_shape kiln_bench_shape_at(unsigned place, uint64_t seed);
+struct kiln_bench_shape *kiln_bench_shapes_make(uint64_t seed, unsigned *ret_count);
 
 /* "softmax_bf16_1023". */
 void kiln_bench_shape_name(const struct kiln_bench_shape *shape,

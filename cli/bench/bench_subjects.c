@@ -93,12 +93,13 @@ static void add_case(struct kiln_bench_subjects *subjects, const struct kiln_ben
 static bool add_shapes(struct kiln_bench_subjects *subjects, const char *operand)
 {
     bool found = false;
-    for (unsigned i = 0; i < kiln_bench_shape_count(); i++) {
-        const struct kiln_bench_shape shape = kiln_bench_shape_at(i, subjects->seed);
-        const struct kiln_bench_case which = kiln_bench_shape_case(shape.row);
+    unsigned count;
+    struct kiln_bench_shape *shapes = kiln_bench_shapes_make(subjects->seed, &count);
+    for (unsigned i = 0; i < count; i++) {
+        const struct kiln_bench_case which = kiln_bench_shape_case(shapes[i].row);
         char name[KILN_BENCH_NAME_BYTES];
         char case_name[KILN_BENCH_NAME_BYTES];
-        kiln_bench_shape_name(&shape, name);
+        kiln_bench_shape_name(&shapes[i], name);
         kiln_bench_case_name(&which, case_name);
         if (fnmatch(operand, name, 0) != 0 && strcmp(operand, case_name) != 0 &&
             strcmp(operand, which.name) != 0)
@@ -109,9 +110,10 @@ static bool add_shapes(struct kiln_bench_subjects *subjects, const char *operand
             is_new = strcmp(subjects->subjects[k].name, name) != 0;
         if (is_new)
             append(subjects, (struct kiln_bench_subject){.name = kiln_cli_strdup(name),
-                                                         .shape = shape,
+                                                         .shape = shapes[i],
                                                          .elements = subjects->elements});
     }
+    free(shapes);
     return found;
 }
 
@@ -222,9 +224,15 @@ static enum kiln_status fail_unknown(const char *operand, struct kiln_error *err
 enum kiln_status kiln_bench_subjects_add(struct kiln_bench_subjects *subjects, const char *operand,
                                          struct kiln_error *error)
 {
-    bool is_named = subjects->sweep == KILN_BENCH_SWEEP_SHAPES ? add_shapes(subjects, operand)
-                                                               : add_named_cases(subjects, operand);
-    if (is_named)
+    if (subjects->sweep == KILN_BENCH_SWEEP_SHAPES) {
+        if (add_shapes(subjects, operand))
+            return KILN_OK;
+        (void)kiln_error_set(error, KILN_BAD_ARGUMENT, "'%s' is no graph of --sweep shapes",
+                             operand);
+        kiln_error_hint(error, "'kiln bench --list --sweep shapes' lists its graphs");
+        return error->status;
+    }
+    if (add_named_cases(subjects, operand))
         return KILN_OK;
     if (strcmp(operand, "-") != 0 && access(operand, F_OK) != 0)
         return fail_unknown(operand, error);

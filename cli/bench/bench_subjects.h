@@ -48,8 +48,9 @@ void kiln_bench_subjects_fini(struct kiln_bench_subjects *subjects);
 /* Appends all cases, or the default ones. */
 void kiln_bench_subjects_add_cases(struct kiln_bench_subjects *subjects, bool is_all);
 /* Appends what an operand means: a case or shape ("softmax_fp16"), one of every type ("softmax"), a
- * pattern of their names ("llama3*"), a graph file or a directory of graphs. A subject is
- * appended once. KILN_BAD_ARGUMENT, with a hint, when it is none of them. */
+ * pattern of their names ("llama3*"), a graph file or a directory of graphs; no files in a sweep
+ * over shapes. A subject is appended once. KILN_BAD_ARGUMENT, with a hint, when it is none of
+ * them. */
 enum kiln_status kiln_bench_subjects_add(struct kiln_bench_subjects *subjects, const char *operand,
                                          struct kiln_error *error) KILN_NODISCARD;
 

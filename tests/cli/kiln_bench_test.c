@@ -291,6 +291,10 @@ Test(kiln_bench, explains_options_that_make_no_sense)
     expect_error(&kiln, 2, "--list shows the suite and nothing else");
     kiln = KILN("bench", "--sweep", "colours");
     expect_error(&kiln, 2, "option '--sweep' does not know 'colours'\nhint: it is sizes or shapes");
+    kiln = KILN("bench", "--device", "host", "--seed", "0");
+    expect_error(&kiln, 2, "--seed is the seed of a sweep over shapes\nhint: add --sweep shapes");
+    kiln = KILN("bench", "--device", "host", "--sweep", "shapes", "graph.json");
+    expect_error(&kiln, 2, "'graph.json' is no graph of --sweep shapes");
     kiln = KILN("bench", "--device", "abacus");
     expect_error(&kiln, 2, "device 'abacus' is not known");
 }
@@ -321,6 +325,18 @@ Test(kiln_bench, lists_the_suite)
     cr_expect(strstr(kiln.out, "llama3_8b_attention_decode"), "%s", kiln.out);
     for (const char *line = kiln.out; *line; line += strcspn(line, "\n") + 1)
         cr_expect_leq(strcspn(line, "\n"), 100, "%s", line);
+}
+
+Test(kiln_bench, lists_the_shapes_of_a_sweep)
+{
+    struct kiln_process kiln = KILN("bench", "--list", "--sweep", "shapes");
+    cr_expect_eq(kiln.exit_code, 0, "%s", kiln.err);
+    cr_expect(strstr(kiln.out, "\nsoftmax_bf16_1023\n"), "%s", kiln.out);
+    kiln = KILN("bench", "--list", "--sweep", "shapes", "--json");
+    cr_expect_eq(kiln.exit_code, 0, "%s", kiln.err);
+    json_t *document = parse_json(kiln.out);
+    cr_expect_geq(json_array_size(json_object_get(document, "shapes")), 150);
+    json_decref(document);
 }
 
 Test(kiln_bench, saves_graphs_that_can_be_measured)

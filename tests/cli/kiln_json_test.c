@@ -206,6 +206,8 @@ Test(kiln_json, small_commands)
     CHECK("kiln config", KILN("config", "--json"));
     CHECK("kiln targets", KILN("targets", "--json"));
     CHECK("kiln bench --list", KILN("bench", "--list", "--json"));
+    CHECK("kiln bench --list --sweep shapes",
+          KILN("bench", "--list", "--sweep", "shapes", "--json"));
     CHECK("kiln bench --save-graphs", KILN("bench", "-n", "4096", "--save-graphs",
                                            temporary_path("saved"), "row_sum", "--json"));
 }
