@@ -332,7 +332,11 @@ void kiln_schedule_print_accesses(const struct kiln_schedule *schedule, const st
                                   const struct kiln_graph *graph,
                                   const struct kiln_fusion_group *group, struct kiln_buffer *buffer)
 {
-    static const char *const modes[] = {"vector", "splat", "gather", "transposed"};
+    static const char *const modes[] = {
+        [KILN_ACCESS_VECTOR] = "vector",         [KILN_ACCESS_SPLAT] = "splat",
+        [KILN_ACCESS_GATHER] = "gather",         [KILN_ACCESS_STAGED] = "staged",
+        [KILN_ACCESS_TRANSPOSED] = "transposed",
+    };
     for (uint32_t i = 0; i < group->access_count; i++) {
         const struct kiln_access *access = &group->accesses[i];
         kiln_buffer_append_text(buffer, access->is_store ? "  writes " : "  reads ");

@@ -5,6 +5,7 @@
 #include "tests/compiler/fuse/ir_fixture.h"
 
 #include <criterion/criterion.h>
+#include <string.h>
 
 static struct kiln_schedule schedule(struct ir_fixture *fixture)
 {
@@ -185,6 +186,13 @@ Test(schedule, a_transposed_operand_goes_through_a_tile)
                  "all of the tile that a work-item does");
     cr_assert_eq(result.launch.lds_bytes, 32 * 32 * 4);
     cr_assert_eq(result.launch.chunk_count, 4 * 7);
+    struct kiln_partition partition = ir_fixture_partition(fixture);
+    struct kiln_buffer text;
+    kiln_buffer_init(&text);
+    kiln_schedule_print_accesses(&result, &fixture->ir, &fixture->graph, &partition.groups[0],
+                                 &text);
+    cr_expect(strstr(kiln_buffer_text(&text), ": transposed\n"), "%s", kiln_buffer_text(&text));
+    kiln_buffer_fini(&text);
     ir_fixture_destroy(fixture);
 }
 
