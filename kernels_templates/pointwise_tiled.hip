@@ -14,7 +14,7 @@
  *   KILN_CHUNK(turn)                number of the next chunk
  *   KILN_VECTORS_PER_ITEM           vectors loaded together: all that a work-item has of a tile, or a divisor of that number
  *   KILN_COLS, KILN_LINES           sizes of the two axes
- *   KILN_COLS_ARE_TILES, KILN_LINES_ARE_TILES        true if all tiles are whole: the last one is moved back, if the size requires it
+ *   KILN_COLS_ARE_WHOLE, KILN_LINES_ARE_WHOLE        true if all tiles are whole: the last one is moved back, if the size requires it
  *   KILN_HAS_COLUMN_TAILS, KILN_HAS_LINE_TAILS       true if the size may not be a whole number of vectors
  *   KILN_HAS_TAILS                                   true if either has tails
  *   KILN_HAS_TRANSPOSED_LOADS, KILN_HAS_TRANSPOSED_STORES
@@ -35,8 +35,8 @@
 KILN_DEVICE bool kiln_is_inside([[maybe_unused]] const kiln_arguments &arguments,
                                 const kiln_position &origin, kiln_index column, kiln_index line)
 {
-    return (KILN_COLS_ARE_TILES || origin.column + column < (kiln_index)(KILN_COLS)) &&
-           (KILN_LINES_ARE_TILES || origin.line + line < (kiln_index)(KILN_LINES));
+    return (KILN_COLS_ARE_WHOLE || origin.column + column < (kiln_index)(KILN_COLS)) &&
+           (KILN_LINES_ARE_WHOLE || origin.line + line < (kiln_index)(KILN_LINES));
 }
 
 /* True if a vector along the axis that starts inside of the domain ends there too. */

@@ -147,7 +147,7 @@ static void append_tile_place(const struct kiln_emission *emission, struct kiln_
         uint32_t axis = axes[chosen].axis;
         kiln_emit_split(emission, "    ", axes[chosen].place, " * KILN_TILE",
                         kiln_tiles_along(schedule, axis), axes[chosen].name, source);
-        if (kiln_tile_is_moved(schedule, axis) &&
+        if (kiln_tiles_are_whole(schedule, axis) &&
             (kiln_sizes_are_arguments(emission) ||
              schedule->walk.dims[axis] % schedule->walk.tile_elems != 0))
             kiln_buffer_printf(source,

@@ -43,7 +43,7 @@ static void append_square_loop(const struct kiln_emission *emission, bool clamps
                                     "    position.column += column + (kiln_index)k;\n"
                                     "    position.line += line;\n");
     /* A column outside the domain loads the last column again; its elements are never used. */
-    if (clamps && !kiln_tile_is_moved(schedule, schedule->walk.rank - 1) &&
+    if (clamps && !kiln_tiles_are_whole(schedule, schedule->walk.rank - 1) &&
         schedule->walk.dims[schedule->walk.rank - 1] % schedule->walk.vector_elems != 0)
         kiln_buffer_append_text(source, "    if (position.column >= (kiln_index)(KILN_COLS))\n"
                                         "        position.column = (kiln_index)(KILN_COLS) - 1;\n");

@@ -9,7 +9,7 @@ bool kiln_vectors_keep_multiples(const struct kiln_schedule *schedule, uint32_t 
 {
     const struct kiln_walk *walk = &schedule->walk;
     bool has_columns = walk->reduced_axes != 0 && !((walk->reduced_axes >> (walk->rank - 1)) & 1u);
-    bool has_whole_tiles = walk->form == KILN_WALK_TILES && kiln_tile_is_moved(schedule, axis);
+    bool has_whole_tiles = walk->form == KILN_WALK_TILES && kiln_tiles_are_whole(schedule, axis);
     return walk->moved_elems == 0 &&
            (!(has_columns || has_whole_tiles) || walk->dims[axis] % walk->vector_elems == 0);
 }
@@ -26,7 +26,7 @@ bool kiln_access_is_shared(const struct kiln_schedule *schedule,
 /* True if a vector of a tile is cut by the end of this axis. */
 static bool cuts_tile(const struct kiln_schedule *schedule, uint32_t axis)
 {
-    return !kiln_tile_is_moved(schedule, axis) &&
+    return !kiln_tiles_are_whole(schedule, axis) &&
            schedule->walk.dims[axis] % schedule->walk.vector_elems != 0;
 }
 
@@ -42,7 +42,7 @@ bool kiln_schedule_has_tails(const struct kiln_schedule *schedule)
            cuts_tile(schedule, schedule->walk.tile_axis);
 }
 
-bool kiln_tile_is_moved(const struct kiln_schedule *schedule, uint32_t axis)
+bool kiln_tiles_are_whole(const struct kiln_schedule *schedule, uint32_t axis)
 {
     return schedule->walk.dims[axis] >= schedule->walk.tile_elems;
 }

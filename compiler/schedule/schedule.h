@@ -177,8 +177,8 @@ struct kiln_kernel_work {
 bool kiln_schedule_has_tails(const struct kiln_schedule *schedule);
 
 /* True if all tiles lie inside of the domain along one of their axes, since it is as long as a
- * tile: the last tile is moved back to where it is whole. */
-bool kiln_tile_is_moved(const struct kiln_schedule *schedule, uint32_t axis);
+ * tile: the last tile is moved back to where it is whole, if it is not. */
+bool kiln_tiles_are_whole(const struct kiln_schedule *schedule, uint32_t axis);
 
 /* True if every vector along an axis starts at a multiple of its length. The last vector of rows,
  * columns and tiles that is moved back to where it is whole does not. */

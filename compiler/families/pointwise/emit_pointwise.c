@@ -175,12 +175,12 @@ static void emit_tile_defines(const struct kiln_emission *emission, struct kiln_
     };
     for (uint32_t i = 0; i < 2; i++) {
         int64_t size = schedule->walk.dims[axes[i].axis];
-        bool is_moved = kiln_tile_is_moved(schedule, axes[i].axis);
+        bool are_whole = kiln_tiles_are_whole(schedule, axes[i].axis);
         bool has_tails = are_constants ? size % schedule->walk.vector_elems != 0
                                        : kiln_schedule_has_tails(schedule);
         kiln_emit_size_define(emission, axes[i].macro, (uint64_t)size, axes[i].name, source);
-        kiln_buffer_printf(source, "#define KILN_%s_ARE_TILES %d\n#define KILN_HAS_%s_TAILS %d\n",
-                           axes[i].macro, is_moved, axes[i].text, !is_moved && has_tails);
+        kiln_buffer_printf(source, "#define KILN_%s_ARE_WHOLE %d\n#define KILN_HAS_%s_TAILS %d\n",
+                           axes[i].macro, are_whole, axes[i].text, !are_whole && has_tails);
     }
     kiln_emit_constant("HAS_TRANSPOSED_LOADS", loads, source);
     kiln_emit_constant("HAS_TRANSPOSED_STORES", stores, source);
