@@ -40,3 +40,11 @@ Test(moved_vectors_run, tiles_have_their_blocks_scales)
     run_as_all_waves(DEQUANTIZE "x=103,100:FP8_E4M3:turned scale=4,100:FP8_E8M0 "
                                 "y=103,100:BFLOAT16 !block_size=[32,1]");
 }
+
+Test(moved_vectors_run, reduced_rows_and_columns_have_their_blocks_scales)
+{
+    run_as_all_waves(DEQUANTIZE "x=64,103:FP8_E4M3 scale=64,4:FP8_E8M0 y=64,103:BFLOAT16 "
+                                "!block_size=[32] | Reduction in@3 out=64,1 !mode='MAX_OP'");
+    run_as_all_waves(DEQUANTIZE "x=64,103:FP8_E4M3 scale=64,4:FP8_E8M0 y=64,103:BFLOAT16 "
+                                "!block_size=[32] | Reduction in@3 out=1,103 !mode='MAX_OP'");
+}
