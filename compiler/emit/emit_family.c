@@ -52,14 +52,8 @@ void kiln_emit_turns(const struct kiln_emission *emission, struct kiln_buffer *s
     const struct kiln_schedule *schedule = emission->schedule;
     const char *place = "(turn)";
     if (kiln_shares_out_chunks(emission)) {
-        uint32_t caches = kiln_tuning_of(emission->target)->caches;
-        kiln_buffer_printf(source,
-                           "#define KILN_CHUNK_OF_CACHE(turn) ((turn) %% %" PRIu32
-                           "u * (KILN_CHUNKS / %" PRIu32 "u) + ((turn) %% %" PRIu32
-                           "u < KILN_CHUNKS %% %" PRIu32 "u ? (turn) %% %" PRIu32
-                           "u : KILN_CHUNKS %% %" PRIu32 "u) + (turn) / %" PRIu32 "u)\n",
-                           caches, caches, caches, caches, caches, caches, caches);
-        place = "KILN_CHUNK_OF_CACHE(turn)";
+        kiln_emit_constant("CACHES", kiln_tuning_of(emission->target)->caches, source);
+        place = "kiln_chunk_of_cache<KILN_CACHES, kiln_index>(turn, KILN_CHUNKS)";
     }
     kiln_buffer_printf(source,
                        schedule->walk.is_backward

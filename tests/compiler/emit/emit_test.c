@@ -137,7 +137,9 @@ Test(emit, neighbouring_tiles_share_a_cache_and_the_last_one_is_moved_back)
     uint32_t straight = ir_fixture_load(fixture, 1001, 203);
     ir_fixture_store(fixture, kiln_ir_binary(&fixture->ir, KILN_OP_ADD, straight, transposed));
     struct kiln_kernel kernel = emit(fixture);
-    EXPECT_TEXT(kernel, "#define KILN_CHUNK(turn) KILN_CHUNK_OF_CACHE(turn)");
+    EXPECT_TEXT(
+        kernel,
+        "#define KILN_CHUNK(turn) kiln_chunk_of_cache<KILN_CACHES, kiln_index>(turn, KILN_CHUNKS)");
     EXPECT_TEXT(kernel, "position.column = (kiln_index)(KILN_COLS)-KILN_TILE;");
     EXPECT_TEXT(kernel, "#define KILN_HAS_TAILS 0");
     cr_assert_eq(kiln_target_parse("gfx1100", &fixture->target, &error), KILN_OK);
