@@ -18,8 +18,8 @@ double kiln_interpreter_real(enum kiln_interpreter_math math, enum kiln_opcode o
 int64_t kiln_interpreter_integer(enum kiln_opcode opcode, enum kiln_scalar scalar, int64_t a,
                                  int64_t b);
 
-/* Any elementwise operation, conversions and rounding included. `from` is the type of `x`, the
- * operands; a choice between two has that of its condition. */
+/* Any elementwise operation, conversions and rounding included, on the operands `x`. `from` is the
+ * type of the first one. */
 struct kiln_constant kiln_interpreter_element(enum kiln_interpreter_math math,
                                               const struct kiln_op *op, enum kiln_scalar from,
                                               const struct kiln_constant *x);

@@ -123,7 +123,7 @@ static void measure(const struct kiln_ir *ir, const struct kiln_fusion_group *gr
     }
 }
 
-/* True if the value is loaded as it is staged, with a vector for each key: nothing is computed. */
+/* True if the value is staged as it is loaded, without arithmetic, with a vector for each key. */
 static bool is_value_moved(const struct kiln_contraction_problem *problem)
 {
     uint32_t operand = kiln_group_operand(problem->group, KILN_PLACE_VALUE);
