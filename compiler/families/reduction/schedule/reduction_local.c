@@ -114,7 +114,7 @@ static bool may_be_local(const struct kiln_reduction_problem *problem,
 uint32_t kiln_local_elements(const struct kiln_fusion_group *group,
                              const struct kiln_schedule *schedule, uint32_t access)
 {
-    uint32_t unit = WORD_BYTES / kiln_dtype_info(group->accesses[access].dtype)->bytes;
+    uint32_t unit = (uint32_t)WORD_BYTES / kiln_dtype_info(group->accesses[access].dtype)->bytes;
     uint32_t rows = kiln_reduction_schedule_of(schedule)->items_along_kept;
     return kiln_round_up_u32(rows * (uint32_t)schedule->walk.cols + unit - 1, unit);
 }
