@@ -102,11 +102,11 @@ Test(schedule, a_row_broadcast_is_read_as_vectors_and_a_column_broadcast_once)
     ir_fixture_destroy(fixture);
 }
 
-/* x [rows, cols] plus so many rows that are the same for all, in half. */
-static struct kiln_schedule schedule_shared_rows(const char *target, int64_t rows, int64_t cols,
-                                                 int count)
+/* x [rows, cols] plus so many rows that are the same for all, in half. The fixture owns the
+ * schedule's accesses. */
+static struct kiln_schedule schedule_shared_rows(struct ir_fixture *fixture, const char *target,
+                                                 int64_t rows, int64_t cols, int count)
 {
-    struct ir_fixture *fixture = ir_fixture_create();
     struct kiln_error error;
     kiln_error_init(&error);
     cr_assert_eq(kiln_target_parse(target, &fixture->target, &error), KILN_OK, "%s", error.text);
@@ -119,22 +119,31 @@ static struct kiln_schedule schedule_shared_rows(const char *target, int64_t row
     ir_fixture_store(fixture, value);
     for (uint32_t i = 0; i < fixture->graph.tensor_count; i++)
         fixture->tensors[i].dtype = KILN_DTYPE_F16;
-    struct kiln_schedule result = schedule(fixture);
+    return schedule(fixture);
+}
+
+static enum kiln_walk_form form_of_shared_rows(const char *target, int64_t rows, int64_t cols,
+                                               int count)
+{
+    struct ir_fixture *fixture = ir_fixture_create();
+    enum kiln_walk_form form = schedule_shared_rows(fixture, target, rows, cols, count).walk.form;
     ir_fixture_destroy(fixture);
-    return result;
+    return form;
 }
 
 Test(schedule, rows_that_no_vector_divides_keep_their_vectors_on_amd_gpus)
 {
-    struct kiln_schedule result = schedule_shared_rows("gfx942", 40, 1023, 1);
+    struct ir_fixture *fixture = ir_fixture_create();
+    struct kiln_schedule result = schedule_shared_rows(fixture, "gfx942", 40, 1023, 1);
     cr_assert(result.walk.form == KILN_WALK_LINES);
     cr_assert_eq(result.walk.vector_elems, 8);
     cr_assert_eq(result.walk.moved_elems, 1, "the last vector shares an element");
     cr_assert_not(kiln_schedule_has_tails(&result));
     for (int i = 0; i < 3; i++)
         cr_assert_eq(result.accesses[i].mode, KILN_ACCESS_VECTOR);
-    cr_assert(schedule_shared_rows("gfx942", 4000, 5, 1).walk.form == KILN_WALK_FLATTENED,
+    cr_assert(form_of_shared_rows("gfx942", 4000, 5, 1) == KILN_WALK_FLATTENED,
               "no vector fits into a row");
+    ir_fixture_destroy(fixture);
 }
 
 Test(schedule, packed_rows_that_no_vector_divides_are_one_line)
@@ -157,16 +166,19 @@ Test(schedule, packed_rows_that_no_vector_divides_are_one_line)
 
 Test(schedule, rows_that_no_vector_divides_are_one_line_on_cuda_unless_they_share_much)
 {
-    struct kiln_schedule result = schedule_shared_rows("sm_90", 40, 1023, 1);
+    struct ir_fixture *few = ir_fixture_create(), *many = ir_fixture_create();
+    struct kiln_schedule result = schedule_shared_rows(few, "sm_90", 40, 1023, 1);
     cr_assert(result.walk.form == KILN_WALK_FLATTENED);
     cr_assert_eq(result.walk.cols, 40 * 1023);
     cr_assert_eq(result.accesses[0].mode, KILN_ACCESS_VECTOR);
     cr_assert_eq(result.accesses[1].mode, KILN_ACCESS_GATHER);
-    cr_assert(schedule_shared_rows("sm_90", 4000, 127, 3).walk.form == KILN_WALK_FLATTENED);
-    result = schedule_shared_rows("sm_90", 40, 1023, 3);
+    cr_assert(form_of_shared_rows("sm_90", 4000, 127, 3) == KILN_WALK_FLATTENED);
+    result = schedule_shared_rows(many, "sm_90", 40, 1023, 3);
     cr_assert(result.walk.form == KILN_WALK_LINES);
     cr_assert_eq(result.walk.moved_elems, 1);
     cr_assert_eq(result.accesses[0].alignment_bytes, 2, "vectors start anywhere");
+    ir_fixture_destroy(few);
+    ir_fixture_destroy(many);
 }
 
 Test(schedule, a_transposed_operand_goes_through_a_tile)
