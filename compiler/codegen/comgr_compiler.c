@@ -14,10 +14,11 @@
 #define ISA_PREFIX "amdgcn-amd-amdhsa--"
 
 /*
- * The passes run twice, on the source's bitcode and when code is made of it. Once is not enough
- * (-disable-llvm-passes at either step): LLVM 15 then leaves some arrays in memory, and puts them
- * into LDS. The first time those of -O1 will do, at 87 % of the time, but for arrays of bytes. It
- * must not be -O3 for others: vectors that it makes of neighbouring halves keep long arrays there.
+ * LLVM's passes run twice: on the source's bitcode, and when comgr generates code. Once is not
+ * enough (-disable-llvm-passes at either step): LLVM 15 then leaves some arrays in memory, and puts
+ * them into LDS. The first time, -O1 takes 87 % of the time of -O3, and only arrays of bytes need
+ * -O3. Other arrays must not have it: it joins neighbouring halves to vectors, and long arrays of
+ * these stay in memory.
  *
  * The last two options are for LLVM 15, which repeats InstCombine, half of the time of all passes,
  * until nothing changes. Later versions run it once and end the process at an option that they

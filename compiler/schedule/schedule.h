@@ -106,9 +106,9 @@ struct kiln_walk {
      * it is whole, if the axis is long enough. */
     uint32_t tile_axis, tile_elems;
     uint32_t vector_elems;
-    /* Elements that the last vector of a line shares with the one before it, because it is moved
-     * back to where it is whole. 0: it stays, and the elements of an incomplete vector are
-     * done one by one. */
+    /* Elements that the last vector of a line shares with the one before it: the last one is moved
+     * back to where it is whole. 0: it is not moved, and kernels handle the elements of an
+     * incomplete vector one by one. */
     uint32_t moved_elems;
     /* Arguments if the options ask for it, and in a kernel that combines: what it combines may come
      * from one whose sizes are arguments, too. The choices above are the same for most sizes then.

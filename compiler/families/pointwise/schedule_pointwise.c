@@ -234,9 +234,9 @@ static bool is_much_more(uint64_t covered, uint64_t elems)
 /*
  * A work-item transposes squares of vector x vector elements, which it holds in registers. A tile
  * has at least 8 x 8 of them, so that neighbouring work-items' vectors fill whole lines of the
- * caches and all banks of local memory; 16 x 16 where local memory allows for it and every compute
- * unit has work even so. Where the shorter axis would leave half of a tile empty, or vectors cut,
- * or tiles compute much more than shorter ones, the vectors are shorter.
+ * caches and all banks of local memory. It has 16 x 16 where local memory has room for them and
+ * every compute unit has work even so. Vectors are shorter if the shorter axis would leave half of
+ * a tile empty or cut vectors, or if tiles would compute much more than smaller ones.
  */
 static void choose_tile(const struct kiln_target *target, const struct staging *staging,
                         struct kiln_schedule *schedule)

@@ -1,11 +1,10 @@
 /*
- * Runs of k: of an image whose channels come first in memory, taps that are neighbours along a
- * window lie one behind the other with all their channels, so both are one axis, along which
+ * Runs of k. If channels come first in memory, taps that are neighbours along a window are
+ * neighbours in memory, with all their channels. So taps and channels are one axis, along which
  * elements are neighbours. A run of it seldom is whole packs long, as 7 taps of 3 channels are 21,
- * and some of a pack may be inside of the image while others are not. So the kernel counts k up to
- * the end of each run's last pack, loads packs at once wherever they begin, and drops what is
- * outside of the image. Beyond the run it drops the other operand's elements: the products are
- * zero.
+ * and a pack may be partly outside of the image. So the kernel counts k up to the end of each run's
+ * last pack, loads packs at once wherever they begin, and drops what is outside of the image.
+ * Beyond the run it drops the other operand's elements: the products are zero.
  */
 #ifndef KILN_COMPILER_FAMILIES_CONTRACTION_CONTRACTION_RUNS_H
 #define KILN_COMPILER_FAMILIES_CONTRACTION_CONTRACTION_RUNS_H
