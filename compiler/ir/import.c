@@ -97,12 +97,6 @@ void kiln_importer_define(struct kiln_importer *importer, uint32_t ordinal, uint
         kiln_ir_store(ir, value, ordinal);
 }
 
-uint32_t kiln_import_real(struct kiln_ir *ir, enum kiln_scalar scalar, double value)
-{
-    /* A CONSTANT holds a value of its type. */
-    return kiln_ir_real(ir, scalar, scalar == KILN_SCALAR_F32 ? (double)(float)value : value);
-}
-
 uint32_t kiln_import_divide(struct kiln_ir *ir, uint32_t value, int64_t count)
 {
     if (ir->failed)
@@ -111,7 +105,7 @@ uint32_t kiln_import_divide(struct kiln_ir *ir, uint32_t value, int64_t count)
     bool power_of_two = !ir->is_general && (count & (count - 1)) == 0; /* its reciprocal is exact */
     double number = power_of_two ? 1 / (double)count : (double)count;
     return kiln_ir_binary(ir, power_of_two ? KILN_OP_MUL : KILN_OP_DIV, value,
-                          kiln_import_real(ir, scalar, number));
+                          kiln_ir_real(ir, scalar, number));
 }
 
 void kiln_import_pointwise_node(struct kiln_importer *importer, const struct kiln_node *node)

@@ -320,8 +320,7 @@ uint32_t kiln_attention_factor(struct kiln_attention_import *attention)
 {
     uint32_t scale = kiln_attention_input(attention, KILN_OPERAND_SCALE);
     if (scale == KILN_NONE)
-        scale =
-            kiln_import_real(attention->ir, attention->scalar, attention->node->attention.scale);
+        scale = kiln_ir_real(attention->ir, attention->scalar, attention->node->attention.scale);
     return times(attention->ir, scale, descale(attention, true));
 }
 

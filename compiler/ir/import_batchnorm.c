@@ -60,7 +60,7 @@ static void define_running(struct kiln_norm *norm, enum kiln_operand previous_ro
         return;
     uint32_t momentum =
         kiln_norm_input_or(norm, KILN_OPERAND_MOMENTUM, norm->node->normalization.momentum);
-    uint32_t rest = sub(norm, kiln_import_real(norm->ir, norm->scalar, 1), momentum);
+    uint32_t rest = sub(norm, kiln_ir_real(norm->ir, norm->scalar, 1), momentum);
     uint32_t previous = mul(norm, rest, kiln_norm_row_input_or(norm, previous_role, 0));
     kiln_norm_define(norm, next_role,
                      kiln_norm_binary(norm, KILN_OP_ADD, previous, mul(norm, momentum, current)));

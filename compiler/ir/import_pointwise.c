@@ -31,9 +31,7 @@ static const double GELU_CUBIC = 0.044715;
 
 static uint32_t constant(const struct formula *f, double value)
 {
-    /* A CONSTANT holds a value of its type. */
-    return kiln_ir_real(f->ir, f->scalar,
-                        f->scalar == KILN_SCALAR_F32 ? (double)(float)value : value);
+    return kiln_ir_real(f->ir, f->scalar, value);
 }
 
 static uint32_t unary(const struct formula *f, enum kiln_opcode opcode, uint32_t x)

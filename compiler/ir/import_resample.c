@@ -49,7 +49,7 @@ static double lowest(const struct pooling *pooling)
 
 static uint32_t real(const struct pooling *pooling, double value)
 {
-    return kiln_import_real(pooling->ir, pooling->scalar, value);
+    return kiln_ir_real(pooling->ir, pooling->scalar, value);
 }
 
 static uint32_t integer(const struct pooling *pooling, int64_t value)

@@ -34,7 +34,7 @@ uint32_t kiln_norm_input(struct kiln_norm *norm, enum kiln_operand role)
 uint32_t kiln_norm_input_or(struct kiln_norm *norm, enum kiln_operand role, double otherwise)
 {
     if (kiln_node_input(norm->node, role) == KILN_NONE)
-        return kiln_import_real(norm->ir, norm->scalar, otherwise);
+        return kiln_ir_real(norm->ir, norm->scalar, otherwise);
     return kiln_norm_input(norm, role);
 }
 

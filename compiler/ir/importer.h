@@ -24,8 +24,6 @@ uint32_t kiln_importer_value(struct kiln_importer *importer, uint32_t tensor);
  * output. It has any type, and a domain that broadcasts to the tensor's or splits it. */
 void kiln_importer_define(struct kiln_importer *importer, uint32_t tensor, uint32_t value);
 
-/* A constant of a floating-point type; for float the number nearest to `value`. */
-uint32_t kiln_import_real(struct kiln_ir *ir, enum kiln_scalar scalar, double value);
 /* value / count, where that is a division by a constant or an exact product. `value` is a float. */
 uint32_t kiln_import_divide(struct kiln_ir *ir, uint32_t value, int64_t count);
 

@@ -370,7 +370,7 @@ uint32_t kiln_ir_store(struct kiln_ir *ir, uint32_t value, uint32_t tensor)
 uint32_t kiln_ir_real(struct kiln_ir *ir, enum kiln_scalar scalar, double value)
 {
     struct kiln_op op = make_op(ir, KILN_OP_CONSTANT, scalar, kiln_ir_domain(ir, NULL, 0));
-    op.constant.real = value;
+    op.constant.real = scalar == KILN_SCALAR_F32 ? (double)(float)value : value;
     return kiln_ir_append(ir, &op);
 }
 

@@ -230,6 +230,7 @@ uint32_t kiln_ir_load(struct kiln_ir *ir, const struct kiln_graph *graph, uint32
 /* The lengths of a ragged tensor, of its offsets' type. */
 uint32_t kiln_ir_length(struct kiln_ir *ir, const struct kiln_graph *graph, uint32_t tensor);
 uint32_t kiln_ir_store(struct kiln_ir *ir, uint32_t value, uint32_t tensor);
+/* `value` rounded to the type. */
 uint32_t kiln_ir_real(struct kiln_ir *ir, enum kiln_scalar scalar, double value);
 uint32_t kiln_ir_integer(struct kiln_ir *ir, enum kiln_scalar scalar, int64_t value);
 uint32_t kiln_ir_index(struct kiln_ir *ir, enum kiln_scalar scalar, uint32_t domain, uint32_t axis);

@@ -76,3 +76,18 @@ Test(hoist_scales, of_both_operands_as_one_factor)
     cr_expect_eq(factors, 1);
     sketched_program_fini(&program);
 }
+
+/* A CONSTANT holds a value of its type: the product of two floats is rounded to one. */
+Test(hoist_scales, as_a_float)
+{
+    struct sketched_program program;
+    sketched_program_init(&program, "Pointwise in_0=4,16,8:HALF in_1=k0.3 out_0=4,16,8:virtual "
+                                    "!operation='MUL' | "
+                                    "Pointwise in_0=4,8,24:HALF in_1=k0.7 out_0=4,8,24:virtual "
+                                    "!operation='MUL' | "
+                                    "Matmul a@3 b@6 c=4,16,24:HALF");
+    struct kiln_pass_context context = {.graph = &program.graph.graph};
+    cr_assert_eq(kiln_ir_hoist_scales(&program.ir, &context, &program.error), KILN_OK);
+    sketched_program_validate(&program);
+    sketched_program_fini(&program);
+}

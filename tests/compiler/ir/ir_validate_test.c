@@ -165,7 +165,7 @@ Test(ir_validate, type_that_a_reduction_lacks)
 
 Test(ir_validate, constants)
 {
-    kiln_ir_real(&ir, KILN_SCALAR_F32, 0.1);
+    ir.ops[kiln_ir_real(&ir, KILN_SCALAR_F32, 0.5)].constant.real = 0.1;
     kiln_ir_integer(&ir, KILN_SCALAR_BOOL, 2);
     kiln_ir_integer(&ir, KILN_SCALAR_I32, INT64_C(1) << 40);
     expect_fault("is not an f32");
