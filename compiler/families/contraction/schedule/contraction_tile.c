@@ -20,6 +20,9 @@ enum {
      * without matrix instructions: limits for all steps together, and for one step there. */
     STREAM_TEXT = 1536,
     STREAM_STEP_TEXT = 896,
+    /* Operations that find elements of the steps that are loaded ahead, unless two are too many:
+     * text twice over, and slower to do than loads are to come. */
+    STREAM_FINDING = 320,
 };
 
 /* ---- candidates ---- */
@@ -209,6 +212,9 @@ static uint32_t count_slots(const struct kiln_tile_problem *problem,
         most = STREAM_OPERATIONS / operations;
     if (text != 0 && most > STREAM_TEXT / text)
         most = STREAM_TEXT / text;
+    uint32_t finding = text - operations - count_step_products(problem, contraction);
+    if (finding != 0)
+        most = kiln_min_u32(most, kiln_max_u32(STREAM_FINDING / finding, 2));
     uint32_t slots = 1;
     while (slots * 2 * run <= most)
         slots *= 2;

@@ -127,16 +127,16 @@ static uint32_t staging_cost(const struct kiln_contraction_problem *problem,
     return cost;
 }
 
-/* Simple operations that find an element which is loaded by itself: a coordinate for each window,
- * its bounds and its place in memory. */
+/* Simple operations for each element that find it: a coordinate for each window, its bounds and its
+ * place in memory, of a whole pack or of an element that is loaded by itself. */
 static uint32_t load_cost(const struct kiln_contraction_problem *problem,
                           const struct kiln_operand_schedule *operand, bool is_windowed)
 {
-    enum { OFFSET_COST = 2, WINDOW_COST = 8 };
-    if (kiln_has_whole_loads(problem, operand))
-        return 0;
-    return OFFSET_COST +
-           (is_windowed ? WINDOW_COST * problem->contraction->problem.windows.count : 0);
+    enum { OFFSET_COST = 2, WINDOW_COST = 8, PACK_WINDOW_COST = 32 };
+    uint32_t windows = is_windowed ? problem->contraction->problem.windows.count : 0;
+    return kiln_has_whole_loads(problem, operand)
+               ? PACK_WINDOW_COST * windows / kiln_pack_elements(problem->contraction)
+               : OFFSET_COST + WINDOW_COST * windows;
 }
 
 static struct kiln_tile_operand tile_operand(const struct kiln_contraction_problem *problem,
