@@ -178,12 +178,17 @@ static bool is_text_long(const struct kiln_tile_problem *problem,
     return contraction->tile.waves_k != 1 && contraction->tile.k * operations / lanes > STREAM_TEXT;
 }
 
-/* Bytes of registers for a loaded element. One that is loaded by itself has a whole register; of
- * matrix instructions a lane has so few rows that this makes no difference. */
-static uint32_t loaded_bytes(const struct kiln_contraction_schedule *contraction, uint32_t bytes,
-                             bool is_whole)
+/* Bytes of registers for a loaded element of so many fragments. One that is loaded by itself has a
+ * whole register: also one along rows, where no other fragment has the next row. Of one product
+ * with matrix instructions a lane has so few rows that this makes no difference. */
+static uint32_t loaded_bytes(const struct kiln_contraction_schedule *contraction,
+                             const struct kiln_tile_operand *operand, uint32_t fragments)
 {
-    return contraction->tile.mma == NULL && !is_whole && bytes < 4 ? 4 : bytes;
+    bool has_mma = contraction->tile.mma != NULL;
+    bool is_alone = !operand->is_whole || (has_mma && operand->is_along_rows && fragments == 1);
+    return is_alone && (!has_mma || contraction->problem.products != 1)
+               ? kiln_max_u32(operand->bytes, 4)
+               : operand->bytes;
 }
 
 /* Steps that a wave of a streamed kernel loads ahead. */
@@ -194,10 +199,11 @@ static uint32_t count_slots(const struct kiln_tile_problem *problem,
     uint32_t staged = kiln_dtype_info(contraction->staged)->bytes;
     uint32_t rows_m = kiln_fragment_rows_m(contraction, problem->target);
     uint32_t rows_n = kiln_fragment_rows_n(contraction, problem->target);
-    uint32_t left = contraction->tile.m / contraction->tile.waves_m / rows_m *
-                    loaded_bytes(contraction, problem->left.bytes, problem->left.is_whole);
-    uint32_t right = contraction->tile.n / contraction->tile.waves_n / rows_n *
-                     loaded_bytes(contraction, problem->right.bytes, problem->right.is_whole);
+    uint32_t fragments_m = contraction->tile.m / contraction->tile.waves_m / rows_m;
+    uint32_t fragments_n = contraction->tile.n / contraction->tile.waves_n / rows_n;
+    uint32_t left = fragments_m * loaded_bytes(contraction, &problem->left, fragments_m);
+    uint32_t right = fragments_n * loaded_bytes(contraction, &problem->right,
+                                                fragments_n / contraction->problem.products);
     uint32_t run = kiln_pipeline_lane_run(&contraction->pipeline);
     uint32_t registers = packs * 4 * (left + right) / staged;
     uint32_t most = registers == 0 ? KILN_MAX_STREAM_STEPS : STREAM_REGISTERS / registers;
