@@ -12,7 +12,7 @@
 #   dev     gcc, debug, warnings are errors, every test
 #   hip     the hardware suite on a GPU or, in parts, on emulated ones (scripts/test_hip.sh), with the build of the first leg
 #   clang   everything built with clang 19, warnings are errors
-#   asan    address and undefined-behaviour sanitizers, every test but the checks of the tree
+#   asan    address and undefined-behaviour sanitizers, every test but checks of the tree and of device code
 #   debian  everything built and tested in a Debian 13 system (scripts/test_in_chroot.sh)
 #   package the release build and its packages, used in bare Debian 12 and 13 systems (scripts/test_packages.sh)
 #

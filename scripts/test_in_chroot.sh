@@ -50,7 +50,7 @@ system_run "$system" bash -euc '
     shift
     cmake -G Ninja -S "$inner/main" -B "$inner/build" -DCMAKE_BUILD_TYPE=Debug -DKILN_WERROR=ON \
         -DKILN_BUILD_TESTS=ON -DKILN_BUILD_BENCHMARKS=ON \
-        -DKILN_TEST_SHARE=6/16 "-DKILN_CODE_OBJECT_TARGETS=gfx90a:3/32;gfx942:1/16;gfx1030:2/32;gfx1100:2/16" \
+        -DKILN_TEST_SHARE=6/16 "-DKILN_CODE_OBJECT_TARGETS=gfx90a:3/32;gfx942:3/32;gfx1030:3/32;gfx1100:3/32" \
         -DKILN_RANDOM_TIMES=1 "$@" >/dev/null
     ninja -C "$inner/build" -j "$KILN_JOBS" --quiet
 ' bash "$inner" "$@"

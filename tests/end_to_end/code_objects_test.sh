@@ -3,9 +3,9 @@
 #
 # usage: code_objects_test.sh KILN "TARGET[:I/N]..." CACHE_DIR SAMPLES FOLDER...
 #
-# Each graph of the folders is compiled for each target, which checks every code object (machine, symbol, kernarg, LDS, no
-# scratch); for a target with I/N each of the samples and the I-th of N parts of the others. Then the instructions of graphs
-# with contiguous float and half operands must be 128-bit global loads and stores.
+# Each graph of SAMPLES and the folders is compiled for each target, which checks every code object (machine, symbol, kernarg,
+# LDS, no scratch); for a target with I/N the I-th of N parts of them. Then the instructions of samples with contiguous float and
+# half operands must be 128-bit global loads and stores.
 set -euo pipefail
 
 kiln=$1 cache=$3 samples=$4
@@ -45,14 +45,13 @@ for target in "${wanted[@]}"; do
     targets+=("$name")
     if [[ $target == "$name" ]]; then
         whole+=("$name")
-    elif ((${#folders[@]} > 0)); then
-        compile "$name" --shard "${target#*:}" "${folders[@]}"
+    else
+        compile "$name" --shard "${target#*:}" "$samples" "${folders[@]}"
     fi
 done
 ((${#targets[@]} > 0)) || fail "nothing here compiles for any of ${wanted[*]}"
-compile "$(IFS=,; echo "${targets[*]}")" "$samples"
-if ((${#whole[@]} > 0 && ${#folders[@]} > 0)); then
-    compile "$(IFS=,; echo "${whole[*]}")" "${folders[@]}"
+if ((${#whole[@]} > 0)); then
+    compile "$(IFS=,; echo "${whole[*]}")" "$samples" "${folders[@]}"
 fi
 
 for target in "${targets[@]}"; do
