@@ -4,57 +4,9 @@
 
 #include <string.h>
 
-static const struct kiln_opcode_info opcodes[KILN_OP_COUNT] = {
-#define KILN_OP(name, text, class, arity, rule, scalars)                                           \
-    [KILN_OP_##name] = {#name, text, KILN_OP_CLASS_##class, arity, KILN_OP_RULE_##rule, scalars},
-#include "compiler/ir/ops.def"
-};
-
-const struct kiln_opcode_info *kiln_opcode_info(enum kiln_opcode opcode)
-{
-    return &opcodes[opcode];
-}
-
-bool kiln_op_is_source(const struct kiln_op *op)
-{
-    return kiln_opcode_info(op->opcode)->op_class == KILN_OP_CLASS_SOURCE;
-}
-
-bool kiln_op_is_load(const struct kiln_op *op)
-{
-    return op->opcode == KILN_OP_LOAD || op->opcode == KILN_OP_LENGTH;
-}
-
-bool kiln_op_reduces(const struct kiln_op *op)
-{
-    return kiln_opcode_info(op->opcode)->op_class == KILN_OP_CLASS_REDUCE;
-}
-
-bool kiln_op_is_result(const struct kiln_op *op)
-{
-    return op->tensor != KILN_NONE && !kiln_op_is_source(op) && op->opcode != KILN_OP_STORE;
-}
-
-bool kiln_opcode_contracts(enum kiln_opcode opcode)
-{
-    return kiln_opcode_info(opcode)->op_class == KILN_OP_CLASS_CONTRACT ||
-           opcode == KILN_OP_SCORE || opcode == KILN_OP_ATTEND;
-}
-
-bool kiln_opcode_is_elementwise(enum kiln_opcode opcode)
-{
-    enum kiln_op_class op_class = kiln_opcode_info(opcode)->op_class;
-    return op_class == KILN_OP_CLASS_ELEMENTWISE || op_class == KILN_OP_CLASS_BROADCAST;
-}
-
 uint32_t kiln_ir_iteration(const struct kiln_ir *ir, const struct kiln_op *op)
 {
     return op->map != KILN_NONE ? op->iteration : ir->ops[op->operands[0]].domain;
-}
-
-bool kiln_op_reduces_all(const struct kiln_op *op, enum kiln_opcode opcode)
-{
-    return op->opcode == opcode && op->map == KILN_NONE;
 }
 
 void kiln_ir_init(struct kiln_ir *ir, struct kiln_arena *arena)
@@ -537,22 +489,6 @@ uint32_t kiln_ir_contract(struct kiln_ir *ir, uint32_t left, uint32_t right,
     return op.contraction == KILN_NONE ? KILN_NONE : kiln_ir_append(ir, &op);
 }
 
-enum kiln_opcode kiln_routing_opcode(enum kiln_routing routing)
-{
-    switch (routing) {
-    case KILN_ROUTING_NONE:
-        break;
-    case KILN_ROUTING_ROWS:
-    case KILN_ROUTING_SUMS:
-        return KILN_OP_CONTRACT_GROUPS;
-    case KILN_ROUTING_GATHER:
-        return KILN_OP_CONTRACT_GATHER;
-    case KILN_ROUTING_SCATTER:
-        return KILN_OP_CONTRACT_SCATTER;
-    }
-    return KILN_OP_CONTRACT;
-}
-
 uint32_t kiln_ir_contract_groups(struct kiln_ir *ir, const uint32_t *operands,
                                  const struct kiln_contraction *contraction, uint32_t domain)
 {
@@ -560,7 +496,7 @@ uint32_t kiln_ir_contract_groups(struct kiln_ir *ir, const uint32_t *operands,
         return KILN_NONE;
     struct kiln_op op =
         make_op(ir, kiln_routing_opcode(contraction->routing), ir->ops[operands[0]].scalar, domain);
-    for (uint32_t i = 0; i < opcodes[op.opcode].arity; i++)
+    for (uint32_t i = 0; i < kiln_opcode_info(op.opcode)->arity; i++)
         op.operands[i] = operands[i];
     op.contraction = kiln_ir_intern_contraction(ir, contraction);
     return op.contraction == KILN_NONE ? KILN_NONE : kiln_ir_append(ir, &op);
@@ -586,7 +522,7 @@ uint32_t kiln_ir_binary(struct kiln_ir *ir, enum kiln_opcode opcode, uint32_t a,
 {
     if (ir->failed)
         return KILN_NONE;
-    bool compares = opcodes[opcode].rule == KILN_OP_RULE_COMPARE;
+    bool compares = kiln_opcode_info(opcode)->rule == KILN_OP_RULE_COMPARE;
     struct kiln_op op = make_op(ir, opcode, compares ? KILN_SCALAR_BOOL : ir->ops[a].scalar,
                                 common_domain(ir, a, b));
     op.operands[0] = a;
