@@ -30,7 +30,7 @@ is_for_others() {
     device/contraction/transposed.h | device/attention/transposed_values.h | device/mma/transposed_reads.h) [ "$target" != gfx950 ] ;;
     device/mma/wmma.h) ! echo "$target" | grep -q '^gfx1[12]' ;;
     device/mma/scalar.h) [ "$kind" != host ] ;;
-    device/cuda.h | device/unaligned.h | device/mma/async_copy.h | device/mma/mma_sync.h | device/mma/wgmma.h) [ "$kind" != cuda ] ;;
+    device/cuda.h | device/cluster.h | device/unaligned.h | device/mma/async_copy.h | device/mma/mma_sync.h | device/mma/wgmma.h) [ "$kind" != cuda ] ;;
     device/contraction/k_cluster.h | device/contraction/specialized.h) [ "$kind" != cuda ] ;;
     device/contraction/pingpong.h) [ "$kind" != hip ] ;;
     device/host.h | device/host_abi.h) [ "$kind" != host ] ;;
