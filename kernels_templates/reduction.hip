@@ -20,7 +20,10 @@
  *   KILN_IS_COLUMNS, KILN_ITEMS_ALONG_REDUCED, KILN_ITEMS_ALONG_KEPT
  *   KILN_KEPT                                number of rows; in `columns`, of vectors of rows
  *   KILN_STEPS, KILN_HAS_TAILS, KILN_TAILS   of a row
+ *   KILN_ARE_SKEWED                          true if rows differ in them, since vectors start where those of memory do: the two
+ *                                            numbers follow from share.position then, and tails lie at both ends
  *   KILN_IS_SEGMENTED, KILN_SEGMENTS         true if work-groups share a row; the number of them
+ *   KILN_GROUPS_OF_ROW                       work-groups of a cluster that share a row and merge (device/cluster.h): its segments
  *   KILN_SEGMENTS_TAKE_TURNS                 as the work-items of a row do; otherwise each has a stretch of it
  *   KILN_SEGMENT_STEPS, KILN_SEGMENT_TAILS   from the first of a segment to the first of the next
  *   KILN_STRIDE, KILN_OVER_STRIDE(n)         from a work-item's step to its next, and likewise of tails; n divided by it
@@ -65,10 +68,13 @@
 
 /* All work-items have the same number of steps, and whole turns of them. */
 #if KILN_SIZES_ARE_ARGUMENTS
-#define KILN_ARE_EVEN 0
 #define KILN_ARE_ROWS_WHOLE (KILN_ITEMS_ALONG_KEPT == 1)
 #else
 #define KILN_ARE_ROWS_WHOLE (KILN_KEPT % KILN_ITEMS_ALONG_KEPT == 0)
+#endif
+#if KILN_SIZES_ARE_ARGUMENTS || KILN_ARE_SKEWED
+#define KILN_ARE_EVEN 0
+#else
 #define KILN_ARE_EVEN                                                                              \
     (!KILN_HAS_CHAINS && KILN_STEPS > 0 &&                                                         \
      KILN_STEPS % (KILN_SEGMENTS * KILN_ITEMS_ALONG_REDUCED * KILN_STEPS_PER_ITEM) == 0)
@@ -154,6 +160,9 @@ KILN_DEVICE void kiln_take_share([[maybe_unused]] const kiln_arguments &argument
     kiln_index segment = 0;
 #if KILN_IS_SEGMENTED
     kiln_locate_chunk(arguments, chunk, tile, segment);
+#elif KILN_GROUPS_OF_ROW > 1
+    tile = chunk / KILN_GROUPS_OF_ROW;
+    segment = chunk % KILN_GROUPS_OF_ROW;
 #endif
     kiln_index kept = tile * KILN_ITEMS_ALONG_KEPT + kiln_place_along_kept();
     share.is_inside = KILN_ARE_ROWS_WHOLE || KILN_HAS_LOCAL_ROWS || kept < KILN_KEPT;
@@ -161,7 +170,7 @@ KILN_DEVICE void kiln_take_share([[maybe_unused]] const kiln_arguments &argument
     if (KILN_HAS_LOCAL_ROWS && !KILN_ARE_ROWS_WHOLE && kept >= KILN_KEPT)
         kept = KILN_KEPT - 1;
     kiln_locate_row(arguments, kept, segment, share.position);
-    share.is_first = place == 0;
+    share.is_first = place == 0 && (KILN_GROUPS_OF_ROW == 1 || segment == 0);
     share.step = segment * KILN_SEGMENT_STEPS + place;
     share.end = kiln_end_of_segment(segment, KILN_SEGMENT_STEPS, KILN_STEPS);
 #if KILN_HAS_TAILS
@@ -272,6 +281,29 @@ KILN_DEVICE void kiln_walk(const kiln_arguments &arguments, const kiln_share &sh
 
 #if KILN_HAS_TAILS
 
+/* Skewed rows have more tails, and load them before the vectors: so nobody waits for them. */
+template <class Pass>
+KILN_DEVICE void kiln_load_tail(const kiln_arguments &arguments, const kiln_share &share,
+                                kiln_index tail, kiln_inputs_element &inputs)
+{
+    kiln_position position = share.position;
+    kiln_locate_tail(arguments, tail, position);
+    Pass::load_element(arguments, position, inputs);
+}
+
+template <class Pass>
+KILN_DEVICE void
+kiln_load_tails_ahead(const kiln_arguments &arguments, const kiln_share &share,
+                      kiln_inputs_element (&inputs)[KILN_TAILS_AT_ONCE])
+{
+    KILN_UNROLL
+    for (unsigned i = 0; i < KILN_RESIDENT_TAILS * KILN_ARE_SKEWED; i++) {
+        const kiln_index tail = share.tail + i * KILN_STRIDE;
+        if (tail < share.end_of_tails)
+            kiln_load_tail<Pass>(arguments, share, tail, inputs[i]);
+    }
+}
+
 template <class Pass>
 KILN_DEVICE void kiln_do_tail(const kiln_arguments &arguments, const kiln_share &share,
                               const kiln_row &row, kiln_index tail, kiln_inputs_element &inputs,
@@ -279,7 +311,8 @@ KILN_DEVICE void kiln_do_tail(const kiln_arguments &arguments, const kiln_share 
 {
     kiln_position position = share.position;
     kiln_locate_tail(arguments, tail, position);
-    Pass::load_element(arguments, position, inputs);
+    if (KILN_RESIDENT_TAILS * KILN_ARE_SKEWED == 0)
+        Pass::load_element(arguments, position, inputs);
     Pass::update_element(arguments, position, row, inputs, merged);
 }
 
@@ -304,6 +337,33 @@ kiln_walk_tails(const kiln_arguments &arguments, const kiln_share &share, const 
 
 #endif
 
+#if KILN_GROUPS_OF_ROW > 1
+
+/* From all work-groups of a row. Each has an entry for the others, after the entries of its waves.
+ * kiln_cluster_wait returns when all have read it. */
+template <class Pass, bool is_full>
+KILN_DEVICE void kiln_merge_groups(kiln_shared &shared, typename Pass::merged &merged)
+{
+    if (kiln_work_item() == 0)
+        Pass::put(merged, KILN_WAVES_PER_ROW, shared);
+    kiln_cluster_barrier();
+    typename Pass::merged others[KILN_GROUPS_OF_ROW];
+    KILN_UNROLL
+    for (unsigned group = 0; group < KILN_GROUPS_OF_ROW; group++)
+        Pass::get(*kiln_in_group(&shared, group), KILN_WAVES_PER_ROW, others[group]);
+    kiln_cluster_arrive();
+    /* In pairs, since moments of even rows have as many elements as their twins. */
+    KILN_UNROLL
+    for (unsigned half = KILN_GROUPS_OF_ROW / 2; half > 0; half /= 2) {
+        KILN_UNROLL
+        for (unsigned group = 0; group < half; group++)
+            KILN_PASS_MERGE(others[group + half], others[group]);
+    }
+    merged = others[0];
+}
+
+#endif
+
 /* Afterwards all work-items of the row have the same, in the last pass perhaps only the first of
  * them. */
 template <class Pass, bool is_full>
@@ -312,6 +372,10 @@ KILN_DEVICE void kiln_merge_row([[maybe_unused]] kiln_shared &shared, typename P
     KILN_UNROLL
     for (unsigned i = 0; i < KILN_SHUFFLES; i++)
         KILN_PASS_SHUFFLE(KILN_FIRST_SHUFFLE << i, merged);
+#if KILN_GROUPS_OF_ROW > 1
+    if (!Pass::is_first)
+        kiln_cluster_wait();
+#endif
 #if KILN_WAVES_PER_ROW > 1
     /* Nobody may still read what an earlier merge has left. */
     if (!Pass::is_first || KILN_HAS_TURNS)
@@ -354,6 +418,9 @@ KILN_DEVICE void kiln_merge_row([[maybe_unused]] kiln_shared &shared, typename P
     }
 #endif
 #endif
+#if KILN_GROUPS_OF_ROW > 1
+    kiln_merge_groups<Pass, is_full>(shared, merged);
+#endif
 }
 
 /* All steps and tails of a share, from new accumulators. */
@@ -364,6 +431,10 @@ KILN_DEVICE void kiln_walk_share(const kiln_arguments &arguments, const kiln_sha
 {
     typename Pass::lanes lanes;
     Pass::start(lanes);
+#if KILN_HAS_TAILS
+    if (share.is_inside)
+        kiln_load_tails_ahead<Pass>(arguments, share, held.tails);
+#endif
     if (share.is_inside)
         kiln_walk<Pass, is_full>(arguments, share, row, held.inputs, lanes);
     if constexpr (Pass::has_accumulators)
@@ -494,6 +565,9 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
         }
 #endif
         KILN_PASSES(KILN_RUN_PASS)
+#if KILN_GROUPS_OF_ROW > 1
+        kiln_cluster_wait();
+#endif
 #if KILN_HAS_LOCAL_ROWS
         kiln_barrier();
         kiln_return_rows(arguments, first, rows, local[0]);

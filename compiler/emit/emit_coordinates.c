@@ -13,7 +13,8 @@ bool kiln_rows_have_tails(const struct kiln_emission *emission)
     bool may_have = kiln_sizes_are_arguments(emission) &&
                     emission->group->role == KILN_ROLE_PARTIAL && schedule->walk.vector_elems > 1;
     return ((schedule->walk.reduced_axes >> inner) & 1u) != 0 && schedule->walk.moved_elems == 0 &&
-           (may_have || schedule->walk.dims[inner] % schedule->walk.vector_elems != 0);
+           (may_have || schedule->walk.skew_elems != 0 ||
+            schedule->walk.dims[inner] % schedule->walk.vector_elems != 0);
 }
 
 uint64_t kiln_steps_of_line(const struct kiln_schedule *schedule)
@@ -57,6 +58,9 @@ void kiln_emit_position(const struct kiln_emission *emission, struct kiln_buffer
         kiln_buffer_append_text(source, "    kiln_index segment;\n");
     if (schedule->walk.moved_elems != 0 && schedule->walk.reduced_axes != 0)
         kiln_buffer_append_text(source, "    bool is_moved;\n");
+    if (schedule->walk.skew_elems != 0)
+        kiln_buffer_append_text(source,
+                                "    kiln_index head; /* elements before the first vector */\n");
     for (uint32_t i = 0; i < emission->group->access_count; i++) {
         if (schedule->accesses[i].mode == KILN_ACCESS_STAGED)
             kiln_buffer_printf(source, "    kiln_storage_%s *t%" PRIu32 ";\n",
@@ -264,6 +268,13 @@ void kiln_emit_row_locations(const struct kiln_emission *emission, struct kiln_b
     if (is_columns)
         append_vector_of_rows(emission, source);
     append_axes(emission, ~schedule->walk.reduced_axes, source);
+    if (schedule->walk.skew_elems != 0)
+        kiln_buffer_printf(source,
+                           "    position.head = ((kiln_index)0 - position.c0 * %" PRIu32
+                           "u) %% KILN_VECTOR;\n}\n"
+                           "KILN_DEVICE kiln_index kiln_steps_of_row(const kiln_position &position)"
+                           "\n{\n    return (%" PRIu64 "u - position.head) / KILN_VECTOR;\n",
+                           schedule->walk.skew_elems, cols);
     kiln_buffer_append_text(
         source,
         "}\nKILN_DEVICE void kiln_locate_step(const kiln_arguments &arguments, kiln_index rest, "
@@ -272,7 +283,8 @@ void kiln_emit_row_locations(const struct kiln_emission *emission, struct kiln_b
         kiln_emit_split(emission, "    ", "position.column = ", " * KILN_VECTOR",
                         kiln_steps_of_line(schedule), "line_steps", source);
     else if (!is_columns)
-        kiln_buffer_append_text(source, "    position.column = rest * KILN_VECTOR;\n");
+        kiln_buffer_printf(source, "    position.column = %srest * KILN_VECTOR;\n",
+                           schedule->walk.skew_elems != 0 ? "position.head + " : "");
     if (schedule->walk.moved_elems != 0)
         kiln_buffer_printf(source,
                            "    position.is_moved = position.column > %" PRId64 "u;\n"
@@ -286,6 +298,13 @@ void kiln_emit_row_locations(const struct kiln_emission *emission, struct kiln_b
     kiln_buffer_append_text(
         source, "KILN_DEVICE void kiln_locate_tail(const kiln_arguments &arguments, kiln_index "
                 "rest, kiln_position &position)\n{\n    (void)arguments;\n");
+    if (schedule->walk.skew_elems != 0) {
+        kiln_buffer_append_text(source, "    position.column = rest;\n"
+                                        "    if (rest >= position.head)\n"
+                                        "        position.column += kiln_steps_of_row(position) * "
+                                        "KILN_VECTOR;\n}\n");
+        return;
+    }
     kiln_emit_split(emission, "    ", "position.column = ", "", tail == 0 ? 1 : tail, "line_tails",
                     source);
     kiln_buffer_append_text(source, "    position.column += ");

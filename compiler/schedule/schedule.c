@@ -10,7 +10,7 @@ bool kiln_vectors_keep_multiples(const struct kiln_schedule *schedule, uint32_t 
     const struct kiln_walk *walk = &schedule->walk;
     bool has_columns = walk->reduced_axes != 0 && !((walk->reduced_axes >> (walk->rank - 1)) & 1u);
     bool has_whole_tiles = walk->form == KILN_WALK_TILES && kiln_tiles_are_whole(schedule, axis);
-    return walk->moved_elems == 0 &&
+    return walk->moved_elems == 0 && walk->skew_elems == 0 &&
            (!(has_columns || has_whole_tiles) || walk->dims[axis] % walk->vector_elems == 0);
 }
 
@@ -37,7 +37,8 @@ bool kiln_schedule_has_tails(const struct kiln_schedule *schedule)
         return schedule->walk.vector_elems > 1;
     if (schedule->walk.form != KILN_WALK_TILES)
         return schedule->walk.moved_elems == 0 &&
-               schedule->walk.cols % schedule->walk.vector_elems != 0;
+               (schedule->walk.cols % schedule->walk.vector_elems != 0 ||
+                schedule->walk.skew_elems != 0);
     return cuts_tile(schedule, schedule->walk.rank - 1) ||
            cuts_tile(schedule, schedule->walk.tile_axis);
 }

@@ -110,6 +110,10 @@ struct kiln_walk {
      * back to where it is whole. 0: it is not moved, and kernels handle the elements of an
      * incomplete vector one by one. */
     uint32_t moved_elems;
+    /* Distance of neighbouring rows, modulo a vector. If it is not 0, vectors are aligned in memory,
+     * and the elements before the first vector of a row and after the last one are done one by one.
+     * 0: vectors start with their row. */
+    uint32_t skew_elems;
     /* Arguments if the options ask for it, and in a kernel that combines: what it combines may come
      * from one whose sizes are arguments, too. The choices above are the same for most sizes then.
      */
@@ -181,7 +185,8 @@ bool kiln_schedule_has_tails(const struct kiln_schedule *schedule);
 bool kiln_tiles_are_whole(const struct kiln_schedule *schedule, uint32_t axis);
 
 /* True if every vector along an axis starts at a multiple of its length. The last vector of rows,
- * columns and tiles that is moved back to where it is whole does not. */
+ * columns and tiles that is moved back to where it is whole does not, nor do those of rows that
+ * are skewed. */
 bool kiln_vectors_keep_multiples(const struct kiln_schedule *schedule, uint32_t axis);
 
 /* True if all elements of every vector along an axis are one element of the access in memory. */

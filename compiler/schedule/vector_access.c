@@ -131,10 +131,11 @@ static bool keeps_alignment(const struct kiln_schedule *schedule, const struct k
                             const struct kiln_access_schedule *layout, uint32_t axis,
                             int64_t vector)
 {
-    if (!kiln_vectors_keep_multiples(schedule, axis))
+    const int64_t skew = schedule->walk.skew_elems;
+    if (skew == 0 && !kiln_vectors_keep_multiples(schedule, axis))
         return false;
     for (uint32_t i = 0; i < schedule->walk.rank; i++) {
-        if (i != axis && layout->strides[i] % vector != 0)
+        if (i != axis && (layout->strides[i] - skew) % vector != 0)
             return false;
     }
     return access->segment_stride % vector == 0 || layout->strides[axis] == access->segment_stride;

@@ -38,6 +38,8 @@
 /* The arguments stay where the launch has put them; without __grid_constant__ a reference to them would be one to a copy. */
 #if defined(KILN_GROUPS_K) && KILN_GROUPS_K > 1
 #define KILN_CLUSTER __cluster_dims__(KILN_GROUPS_K, 1, 1)
+#elif defined(KILN_GROUPS_OF_ROW) && KILN_GROUPS_OF_ROW > 1
+#define KILN_CLUSTER __cluster_dims__(KILN_GROUPS_OF_ROW, 1, 1)
 #else
 #define KILN_CLUSTER
 #endif

@@ -132,10 +132,16 @@ static void emit_defines(const struct kiln_emission *emission, struct kiln_buffe
     emit_chunks(emission, source);
     kiln_emit_turns(emission, source);
     kiln_emit_size_define(emission, "KEPT", layout->kept_count, "kept", source);
-    kiln_emit_size_define(emission, "STEPS", sizes.steps, "steps", source);
+    if (schedule->walk.skew_elems != 0)
+        kiln_buffer_printf(source,
+                           "#define KILN_STEPS kiln_steps_of_row(share.position)\n"
+                           "#define KILN_TAILS (%" PRIu64 "u - KILN_STEPS * KILN_VECTOR)\n",
+                           schedule->walk.cols);
+    else
+        kiln_emit_size_define(emission, "STEPS", sizes.steps, "steps", source);
     kiln_emit_size_define(emission, "CHAINS", sizes.chains, "chains", source);
     kiln_emit_size_define(emission, "CHAIN_STEPS", sizes.chain_steps, "chain_steps", source);
-    if (kiln_rows_have_tails(emission))
+    if (kiln_rows_have_tails(emission) && schedule->walk.skew_elems == 0)
         kiln_emit_size_define(emission, "TAILS", sizes.tails, "tails", source);
     emit_segments(emission, &sizes, source);
     uint32_t waves = kiln_reduction_waves_per_row(layout, emission->target->wave_size);
@@ -146,10 +152,12 @@ static void emit_defines(const struct kiln_emission *emission, struct kiln_buffe
         const char *name;
         uint64_t value;
     } numbers[] = {
+        {"GROUPS_OF_ROW", layout->groups_of_row},
         {"IS_COLUMNS", kiln_reduction_is_columns(layout)},
         {"ITEMS_ALONG_REDUCED", layout->items_along_reduced},
         {"ITEMS_ALONG_KEPT", layout->items_along_kept},
         {"HAS_TAILS", kiln_rows_have_tails(emission)},
+        {"ARE_SKEWED", schedule->walk.skew_elems != 0},
         {"STEPS_PER_ITEM", sizes.steps_per_item},
         {"STEPS_OF_LATER_PASS", kiln_steps_of_later_pass(sizes.steps_per_item)},
         {"IS_RESIDENT", kiln_reduction_is_held(layout)},
@@ -208,6 +216,8 @@ static void emit_headers(const struct kiln_emission *emission,
         kiln_template_append(inclusion, "device/local_rows.h", source);
     if (passes->accumulator_count != 0)
         kiln_template_append(inclusion, "device/accumulators.h", source);
+    if (kiln_reduction_schedule_of(emission->schedule)->groups_of_row > 1)
+        kiln_template_append(inclusion, "device/cluster.h", source);
     kiln_emit_operation_headers(emission, inclusion, source);
 }
 

@@ -63,6 +63,8 @@ struct kiln_reduction_sizes kiln_reduction_sizes(const struct kiln_emission *emi
         cols += schedule->walk.moved_elems;
         sizes.steps = lines * (cols / schedule->walk.vector_elems);
         sizes.tails = lines * (cols % schedule->walk.vector_elems);
+        if (schedule->walk.skew_elems != 0) /* at most */
+            sizes.tails = 2 * (uint64_t)schedule->walk.vector_elems - 2;
     }
     uint32_t items = layout->items_along_reduced;
     bool are_constants = !kiln_sizes_are_arguments(emission);

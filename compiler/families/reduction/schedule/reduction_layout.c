@@ -1,11 +1,13 @@
 #include "compiler/families/reduction/schedule/reduction_layout.h"
 
 #include "compiler/families/reduction/schedule/reduction_classes.h"
+#include "compiler/families/reduction/schedule/reduction_cluster.h"
 #include "compiler/families/reduction/schedule/reduction_combine.h"
 #include "compiler/families/reduction/schedule/reduction_lds.h"
 #include "compiler/families/reduction/schedule/reduction_local.h"
 #include "compiler/families/reduction/schedule/reduction_registers.h"
 #include "compiler/families/reduction/schedule/reduction_schedule.h"
+#include "compiler/families/reduction/schedule/row_ends.h"
 #include "compiler/fuse/fuse_family.h"
 #include "compiler/schedule/vector_access.h"
 
@@ -179,8 +181,9 @@ static uint32_t choose_vector(const struct kiln_reduction_problem *problem,
 }
 
 /* Rows and steps for a vector length. */
-static void count_work(const struct kiln_fusion_group *group, struct kiln_schedule *schedule)
+static void count_work(const struct kiln_reduction_problem *problem, struct kiln_schedule *schedule)
 {
+    const struct kiln_fusion_group *group = problem->group;
     struct kiln_reduction_schedule *reduction = kiln_reduction_schedule_in(schedule);
     reduction->kept_count = 1;
     reduction->step_count = 1;
@@ -190,7 +193,9 @@ static void count_work(const struct kiln_fusion_group *group, struct kiln_schedu
             size = kiln_ceil_div(size, schedule->walk.vector_elems);
         *(is_reduced(schedule, axis) ? &reduction->step_count : &reduction->kept_count) *= size;
     }
-    reduction->segment_count = group->role == KILN_ROLE_PARTIAL ? group->segment_count : 1;
+    reduction->groups_of_row = problem->groups_of_row;
+    reduction->segment_count =
+        group->role == KILN_ROLE_PARTIAL ? group->segment_count : problem->groups_of_row;
     reduction->steps_per_segment = kiln_ceil_div(reduction->step_count, reduction->segment_count);
 }
 
@@ -263,8 +268,12 @@ static void lay_out_rows(const struct kiln_reduction_problem *problem,
     uint32_t limit = kiln_min_u32(kiln_ceil_power_of_two(steps), problem->max_block);
     uint32_t step_bytes = schedule->walk.vector_elems * problem->element_bytes;
     uint32_t items = 1;
+    bool is_cluster = problem->groups_of_row > 1;
     reduction->items_rule = KILN_ITEMS_STEPS;
-    if (steps > 2 && steps * step_bytes > SHORT_ROW_BYTES) {
+    if (is_cluster) {
+        items = kiln_items_of_cluster(problem, schedule);
+        reduction->items_rule = KILN_ITEMS_CLUSTER;
+    } else if (steps > 2 && steps * step_bytes > SHORT_ROW_BYTES) {
         items = kiln_ceil_power_of_two(kiln_ceil_div(steps, STEPS_PER_ITEM));
         uint32_t together = problem->has_short_lines ? kiln_max_u32(problem->tuning->sector_bytes,
                                                                     SHORT_LINE_SECTOR_BYTES)
@@ -274,7 +283,7 @@ static void lay_out_rows(const struct kiln_reduction_problem *problem,
         if (items >= steps && 4 * steps <= 3 * (uint64_t)limit)
             items = limit / 2;
     }
-    items = kiln_min_u32(kiln_min_u32(items, KILN_BLOCK), limit);
+    items = kiln_min_u32(kiln_min_u32(items, is_cluster ? KILN_LARGE_BLOCK : KILN_BLOCK), limit);
     uint64_t rows = reduction->kept_count * reduction->segment_count;
     while (items < limit && !fills_target(problem, rows * items)) {
         items *= 2;
@@ -283,7 +292,7 @@ static void lay_out_rows(const struct kiln_reduction_problem *problem,
     uint32_t before = items;
     if (kiln_gains_from_holding(problem)) {
         /* A class also serves few rows: long ones take more work-items, with fewer registers. */
-        while (items < kiln_min_u32(limit, KILN_LARGE_BLOCK) &&
+        while (!is_cluster && items < kiln_min_u32(limit, KILN_LARGE_BLOCK) &&
                !suffices_for_class(problem, steps, items) &&
                (kiln_holds_too_much(problem, schedule, items) ||
                 (problem->sizes == KILN_LAYOUT_OF_CLASS && items > 1 &&
@@ -305,7 +314,7 @@ static void lay_out_rows(const struct kiln_reduction_problem *problem,
         reduction->items_rule =
             kiln_can_hold_rows(problem, schedule, items, 1) ? KILN_ITEMS_HOLD : KILN_ITEMS_CACHE;
     uint32_t kept =
-        kiln_min_u32(kiln_ceil_power_of_two(reduction->kept_count),
+        kiln_min_u32(is_cluster ? 1 : kiln_ceil_power_of_two(reduction->kept_count),
                      kiln_max_u32(1, kiln_min_u32(KILN_BLOCK, problem->max_block) / items));
     while (kept > 1 && items * kept > problem->target->wave_size &&
            !has_many_groups(problem, kiln_reduction_work_groups(schedule, kept)))
@@ -388,7 +397,7 @@ static void lay_out_host(const struct kiln_reduction_problem *problem,
 static bool lay_out(const struct kiln_reduction_problem *problem, struct kiln_schedule *schedule)
 {
     struct kiln_reduction_schedule *reduction = kiln_reduction_schedule_in(schedule);
-    count_work(problem->group, schedule);
+    count_work(problem, schedule);
     uint64_t kept_count = reduction->kept_count;
     uint64_t steps_per_segment = reduction->steps_per_segment;
     if (problem->sizes == KILN_LAYOUT_OF_CLASS)
@@ -425,6 +434,7 @@ static bool lay_out(const struct kiln_reduction_problem *problem, struct kiln_sc
     }
     schedule->launch.chunk_count =
         kiln_reduction_work_groups(schedule, reduction->items_along_kept);
+    schedule->launch.grid_unit = reduction->groups_of_row;
     schedule->launch.lds_bytes = kiln_reduction_lds_bytes(
         problem->passes, reduction, schedule->walk.vector_elems, problem->target->wave_size);
     return held;
@@ -458,45 +468,6 @@ static void choose_layout(struct kiln_reduction_problem *problem, struct kiln_sc
             schedule->walk.vector_elems /= 2;
         (void)lay_out(problem, schedule);
     }
-}
-
-/* A tail of elements is a walk of its own; one more vector costs less. There are two
- * exceptions on CUDA. In short rows most vectors are ends of what lanes store together, which are
- * stored in pieces (device/unaligned.h), and this adds two. Moments with a count for each lane take
- * registers. On an H100 softmax of 17 and 127 halves would take 1.4 and 1.1 times as long, layer
- * norm 1.2 to 1.5 times.
- */
-static bool may_move_back(const struct kiln_reduction_problem *problem,
-                          const struct kiln_schedule *schedule)
-{
-    const struct kiln_fusion_group *group = problem->group;
-    uint32_t inner = schedule->walk.rank - 1;
-    bool is_cuda = problem->target->kind == KILN_TARGET_CUDA;
-    if (problem->is_host || problem->sizes != KILN_LAYOUT_OF_SIZES ||
-        schedule->walk.reduced_axes != 1u << inner || schedule->walk.end != 0 ||
-        group->role == KILN_ROLE_COMBINE ||
-        (is_cuda && (problem->has_short_lines || kiln_has_moments(problem->passes))))
-        return false;
-    for (uint32_t i = 0; i < group->access_count; i++) {
-        if (kiln_dtype_is_packed(group->accesses[i].dtype))
-            return false;
-    }
-    return true;
-}
-
-/* kiln_walk.moved_elems. Long rows keep their tail, which is little of them: a loop would look for
- * the last vector in each turn, and held rows need their registers. So do rows that take waves and
- * whose whole vectors are whole turns: one vector more would take as long as a turn. */
-static uint32_t choose_moved_elems(const struct kiln_target *target,
-                                   const struct kiln_schedule *schedule)
-{
-    const struct kiln_reduction_schedule *reduction = kiln_reduction_schedule_of(schedule);
-    uint32_t vector = schedule->walk.vector_elems;
-    uint32_t cut = (uint32_t)(line_length(schedule) % vector);
-    uint64_t turn = (uint64_t)reduction->items_along_reduced * reduction->segment_count;
-    bool is_even = turn >= target->wave_size && line_length(schedule) / vector % turn == 0;
-    bool is_long = !kiln_reduction_is_held(reduction) || reduction->steps_per_item > STEPS_PER_ITEM;
-    return cut == 0 || is_even || is_long ? 0 : vector - cut;
 }
 
 static void choose_modes(const struct kiln_graph *graph,
@@ -597,9 +568,10 @@ void kiln_lay_out_reduction(const struct kiln_schedule_task *task,
     problem.element_bytes = kiln_max_u32(problem.element_bytes, 1);
     if (kiln_lay_out_local_rows(&problem, work, schedule))
         return;
-    problem.moves_back = may_move_back(&problem, schedule);
+    problem.moves_back = kiln_may_move_back(&problem, schedule);
     schedule->walk.vector_elems = choose_vector(&problem, schedule, is_dense);
+    problem.groups_of_row = kiln_choose_groups_of_row(&problem, schedule);
     choose_layout(&problem, schedule);
-    schedule->walk.moved_elems = problem.moves_back ? choose_moved_elems(target, schedule) : 0;
+    kiln_choose_row_ends(&problem, is_dense, schedule);
     choose_modes(task->graph, &problem, schedule);
 }

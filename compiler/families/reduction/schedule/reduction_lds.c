@@ -20,7 +20,10 @@ uint32_t kiln_reduction_lds_entries(const struct kiln_reduction_schedule *reduct
     uint32_t waves = kiln_reduction_waves_per_row(reduction, wave_size);
     if (waves == 1)
         return 0;
-    return (kiln_reduction_is_columns(reduction) ? waves / 2 : waves) * reduction->items_along_kept;
+    /* The other work-groups of a cluster read one more. */
+    return (kiln_reduction_is_columns(reduction) ? waves / 2 : waves) *
+               reduction->items_along_kept +
+           (reduction->groups_of_row > 1);
 }
 
 uint32_t kiln_reduction_lds_bytes(const struct kiln_reduction_passes *passes,

@@ -12,8 +12,10 @@ enum {
     ELEMS_PER_ITEM = 24,
     MANY_ELEMS_PER_ITEM = 40, /* the same where fewer waves have to meet then */
     MAX_LINE = 256,
-    MAX_CUDA_LINE = 8192,  /* a few times more would fill local memory */
-    MAX_ELEMENT_BYTES = 2, /* of all operands, on AMD GPUs */
+    MAX_CUDA_LINE = 8192,
+    MAX_CUDA_LINE_BYTES = 20 << 10, /* local memory has room for a few such rows */
+    MAX_CUDA_GATHERED_LINE = 512,   /* the same if an operand is gathered */
+    MAX_ELEMENT_BYTES = 2,          /* of all operands, on AMD GPUs */
     /* Small, since they wait for each other. On an H100 softmax of 1023 halves reaches 0.92 of a
      * copy, and 0.75 with 256 work-items. Rows of more than 5120 elements take 256. */
     BLOCK = 128,
@@ -76,9 +78,14 @@ static bool wastes_work_items(uint64_t cols, uint32_t widest)
 
 /*
  * AMD GPUs access vectors anywhere, so long rows and rows that fill their vectors gain nothing
- * there. Floats and several operands lose, since local memory has room for too few work-groups. On
- * CUDA unaligned vectors of words are cheap: a layer norm of 1023 floats reaches 0.88 of a copy on
- * an H100 with them, and 0.80 from local memory.
+ * there. Floats and several operands lose, since local memory has room for too few work-groups.
+ *
+ * On CUDA unaligned vectors of words are cheap: a layer norm of 1023 floats reaches 0.88 of a copy
+ * on an H100 with them, and 0.80 from local memory. Longer rows have skewed vectors there, which
+ * are aligned (kiln_walk.skew_elems): a softmax of 8191 floats reaches 0.98 with them, and 0.71
+ * from local memory. Rows with an operand of their own length, such as a scale, gather it from
+ * local memory on: RMSNorm of 4097 halves reaches 0.85, and 0.96 with vectors. Layer norm of halves
+ * does not gain (0.75 and 0.67).
  */
 static bool gains_from_local_rows(const struct kiln_reduction_problem *problem,
                                   const struct kiln_schedule *schedule)
@@ -86,16 +93,22 @@ static bool gains_from_local_rows(const struct kiln_reduction_problem *problem,
     uint64_t cols = schedule->walk.cols;
     uint32_t widest = 1;
     uint32_t bytes = 0; /* of operands, per element */
+    bool gathers = false;
     for (uint32_t i = 0; i < problem->group->access_count; i++) {
+        gathers = gathers || (!has_rows(schedule, i) &&
+                              schedule->accesses[i].strides[schedule->walk.rank - 1] != 0);
         if (!has_rows(schedule, i))
             continue;
         uint32_t element = kiln_dtype_info(problem->group->accesses[i].dtype)->bytes;
         widest = kiln_max_u32(widest, element);
         bytes += i < problem->group->load_count ? element : 0;
     }
-    bool has_cheap_vectors = widest >= BANK_BYTES && kiln_has_moments(problem->passes);
+    bool has_moments = kiln_has_moments(problem->passes);
     if (problem->target->kind == KILN_TARGET_CUDA)
-        return cols <= (has_cheap_vectors ? MAX_LINE : MAX_CUDA_LINE);
+        return cols <= (has_moments && widest >= BANK_BYTES ? MAX_LINE
+                        : gathers && !has_moments           ? MAX_CUDA_GATHERED_LINE
+                                                            : MAX_CUDA_LINE) &&
+               cols * widest <= MAX_CUDA_LINE_BYTES;
     return cols <= MAX_LINE && bytes <= MAX_ELEMENT_BYTES && wastes_work_items(cols, widest);
 }
 
@@ -228,6 +241,7 @@ bool kiln_lay_out_local_rows(const struct kiln_reduction_problem *problem,
     reduction->kept_count = schedule->walk.rows;
     reduction->step_count = schedule->walk.cols;
     reduction->segment_count = 1;
+    reduction->groups_of_row = 1;
     reduction->steps_per_segment = schedule->walk.cols;
     uint32_t items = kiln_ceil_power_of_two(kiln_ceil_div(schedule->walk.cols, ELEMS_PER_ITEM));
     uint32_t wave = problem->target->wave_size;

@@ -47,7 +47,8 @@ struct kiln_reduction_problem {
     uint32_t packed_unit;
     /* The last vector of a row is moved back to where it is whole (kiln_walk.moved_elems). */
     bool moves_back;
-    uint32_t max_block; /* work-items of a work-group; halved where local memory is short */
+    uint32_t groups_of_row; /* struct kiln_reduction_schedule */
+    uint32_t max_block;     /* work-items of a work-group; halved where local memory is short */
 };
 
 static inline bool kiln_has_moments(const struct kiln_reduction_passes *passes)

@@ -153,3 +153,13 @@ bool kiln_holds_too_much(const struct kiln_reduction_problem *problem,
                COMFORTABLE_HELD_REGISTERS ||
            compiles_slowly(problem, schedule, steps);
 }
+
+uint64_t kiln_registers_of_rows(const struct kiln_reduction_problem *problem,
+                                const struct kiln_schedule *schedule, uint32_t items_along_reduced)
+{
+    /* Costly values are not computed again: kiln_held_form. */
+    return kiln_steps_of_item(schedule, items_along_reduced) *
+           held_registers(problem, schedule,
+                          problem->has_costly_shared_values ? KILN_HELD_CONVERTED
+                                                            : KILN_HELD_LOADED);
+}

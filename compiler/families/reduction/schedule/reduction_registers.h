@@ -34,4 +34,8 @@ bool kiln_can_hold_rows(const struct kiln_reduction_problem *problem,
 bool kiln_holds_too_much(const struct kiln_reduction_problem *problem,
                          const struct kiln_schedule *schedule, uint32_t items_along_reduced);
 
+/* Registers that hold a work-item's steps of a row, if so many work-items share it. */
+uint64_t kiln_registers_of_rows(const struct kiln_reduction_problem *problem,
+                                const struct kiln_schedule *schedule, uint32_t items_along_reduced);
+
 #endif

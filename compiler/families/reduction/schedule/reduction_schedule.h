@@ -37,6 +37,7 @@ enum kiln_items_rule {
     KILN_ITEMS_HOLD,      /* more, so that each holds less of the row */
     KILN_ITEMS_CACHE,     /* more, as no number of them can hold it: caches have fewer rows */
     KILN_ITEMS_LOCAL,     /* a few elements are left for each, in local memory */
+    KILN_ITEMS_CLUSTER,   /* as few as hold their part of a row that a cluster shares */
     KILN_ITEMS_ALL_SIZES, /* the same for all sizes, or for a class of them */
 };
 
@@ -77,7 +78,10 @@ struct kiln_reduction_schedule {
     uint32_t row_spacing;
     uint64_t kept_count;    /* rows; in the form `columns` vectors of rows */
     uint64_t step_count;    /* steps of a row: vectors in the form `rows`, elements in `columns` */
-    uint32_t segment_count; /* PARTIAL: work-groups that share a row; otherwise 1 */
+    uint32_t segment_count; /* work-groups that share a row: PARTIAL, and clusters; otherwise 1 */
+    /* Work-groups that share a row, run together and merge what they have; otherwise 1. Clusters of
+     * NVIDIA GPUs: reduction_cluster.h. */
+    uint32_t groups_of_row;
     /* Set on a GPU: its work-groups advance together, so the caches finally hold the whole end of
      * the row. A CPU core prefetches, so there each segment is a contiguous stretch. */
     bool segments_take_turns;

@@ -161,6 +161,8 @@ static void explain_reduction(const struct kiln_schedule *schedule,
         [KILN_ITEMS_HOLD] = "as each of fewer would have too much of it to hold in registers",
         [KILN_ITEMS_CACHE] = "as registers cannot hold it, and caches should have few at a time",
         [KILN_ITEMS_LOCAL] = "with a few elements for each",
+        [KILN_ITEMS_CLUSTER] =
+            "as few as can hold a part of it for each of a cluster's work-groups",
         [KILN_ITEMS_ALL_SIZES] = "as for all sizes that the kernel serves",
     };
     const struct kiln_reduction_schedule *reduction = kiln_reduction_schedule_of(schedule);

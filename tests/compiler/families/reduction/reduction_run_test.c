@@ -31,6 +31,7 @@ struct layout {
     bool index_is_64bit;
     bool segments_take_turns;
     bool walks_back;
+    bool is_skewed; /* long rows that vectors do not divide */
 };
 
 enum { MAX_COMPONENTS = 3, MAX_INTEGERS = 32 };
@@ -98,6 +99,11 @@ static struct kiln_schedule force(struct ir_fixture *fixture, const struct kiln_
     schedule.walk.index_is_64bit |= layout->index_is_64bit;
     reduction->segments_take_turns = layout->segments_take_turns;
     schedule.walk.is_backward = layout->walks_back;
+    if (layout->is_skewed && !is_local && schedule.walk.rank == 2 &&
+        schedule.walk.reduced_axes == 2 && schedule.walk.cols >= 2 * schedule.walk.vector_elems) {
+        schedule.walk.moved_elems = 0;
+        schedule.walk.skew_elems = (uint32_t)(schedule.walk.cols % schedule.walk.vector_elems);
+    }
     return schedule;
 }
 
@@ -290,6 +296,7 @@ static void check_layouts(const struct reduction_case *cases, uint32_t case_coun
                                     .steps = items < 16 ? 1 + number % 4 : number % 3,
                                     .grid_is_short = number % 4 == 1,
                                     .walks_back = number % 8 < 4,
+                                    .is_skewed = number % 3 < 2,
                                     .index_is_64bit = number % 5 == 2};
             if (test_share_has(number))
                 check(&reduction, &layout);

@@ -160,7 +160,7 @@ Test(schedule_reduction, the_registers_of_the_target_decide_what_is_held)
 
     /* On CUDA all work-items of a block share a file of 65536. */
     struct ir_fixture *fixture = reduction_fixture_create("gfx90a");
-    fixture->target.kind = KILN_TARGET_CUDA;
+    fixture->target.kind = KILN_TARGET_CUDA; /* without clusters */
     struct kiln_fusion_group group = reduction_fixture_group(fixture, &softmax);
     struct kiln_schedule schedule = reduction_fixture_schedule(fixture, &group);
     cr_assert_not(kiln_reduction_is_held(kiln_reduction_schedule_of(&schedule)));
@@ -579,26 +579,6 @@ Test(schedule_reduction, little_local_memory_means_smaller_work_groups)
     }
 }
 
-Test(schedule_reduction, vectors_that_may_be_misaligned_need_the_elements_alignment_on_cuda)
-{
-    struct reduction_case sum = {.content = REDUCTION_SUM,
-                                 .rank = 2,
-                                 .dims = {64, 16384},
-                                 .reduced_axes = 2,
-                                 .dtype = KILN_DTYPE_F32};
-    for (int odd = 0; odd < 2; odd++) {
-        sum.dims[1] = odd ? 16383 : 16384; /* too long for local memory */
-        struct ir_fixture *fixture = reduction_fixture_create("gfx90a");
-        fixture->target.kind = KILN_TARGET_CUDA;
-        struct kiln_fusion_group group = reduction_fixture_group(fixture, &sum);
-        struct kiln_schedule schedule = reduction_fixture_schedule(fixture, &group);
-        cr_assert_eq(schedule.accesses[0].mode, KILN_ACCESS_VECTOR);
-        cr_assert_eq(schedule.accesses[0].alignment_bytes, odd ? 4 : 16);
-        cr_assert_eq(kiln_access_is_unaligned(&group, &fixture->target, &schedule, 0), odd);
-        ir_fixture_destroy(fixture);
-    }
-}
-
 Test(schedule_reduction, prints_what_was_chosen)
 {
     struct reduction_case sum = {.content = REDUCTION_SUM,
@@ -649,7 +629,9 @@ Test(schedule_reduction, long_rows_are_held_as_they_were_loaded)
     cr_assert_eq(held_on("gfx942", REDUCTION_SOFTMAX, 32768), KILN_HELD_CONVERTED);
     cr_assert_eq(held_on("gfx942", REDUCTION_SOFTMAX, 50264), KILN_HELD_LOADED);
     cr_assert_eq(held_on("gfx942", REDUCTION_NORM, 50264), KILN_HELD_LOADED);
-    cr_assert_eq(held_on("sm_90", REDUCTION_SOFTMAX, 50264), KILN_HELD_LOADED);
+    cr_assert_eq(held_on("sm_80", REDUCTION_SOFTMAX, 50264), KILN_HELD_LOADED);
+    cr_assert_eq(held_on("sm_90", REDUCTION_SOFTMAX, 50264), KILN_HELD_CONVERTED,
+                 "work-groups of a cluster share a row");
     cr_assert_eq(held_on("gfx942", REDUCTION_SOFTMAX, 1 << 20), KILN_HELD_NOTHING);
 }
 
@@ -668,7 +650,7 @@ Test(schedule_reduction, a_launch_stays_below_what_hip_can_count)
         {.content = REDUCTION_SUM, .rank = 2, .dims = {65536, INT64_C(1) << 28}, .reduced_axes = 1},
         {.content = REDUCTION_NORM, .rank = 2, .dims = {INT64_C(1) << 32, 4}, .reduced_axes = 2},
     };
-    static const char *const targets[] = {"gfx90a", "gfx942", "gfx1100", "sm_90"};
+    static const char *const targets[] = {"gfx90a", "gfx942", "gfx1100", "sm_80", "sm_90"};
     uint32_t largest_block = 0;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         for (size_t k = 0; k < sizeof targets / sizeof *targets; k++) {
