@@ -110,9 +110,9 @@ struct kiln_walk {
      * back to where it is whole. 0: it is not moved, and kernels handle the elements of an
      * incomplete vector one by one. */
     uint32_t moved_elems;
-    /* Distance of neighbouring rows, modulo a vector. If it is not 0, vectors are aligned in memory,
-     * and the elements before the first vector of a row and after the last one are done one by one.
-     * 0: vectors start with their row. */
+    /* Distance of neighbouring rows, modulo a vector. If it is not 0, vectors are aligned in
+     * memory, and the elements before the first vector of a row and after the last one are done one
+     * by one. 0: vectors start with their row. */
     uint32_t skew_elems;
     /* Arguments if the options ask for it, and in a kernel that combines: what it combines may come
      * from one whose sizes are arguments, too. The choices above are the same for most sizes then.

@@ -5,8 +5,8 @@
 #ifndef KILN_DEVICE_CLUSTER_H
 #define KILN_DEVICE_CLUSTER_H
 
-/* A barrier of all work-items of the cluster in two parts. What any of them wrote to LDS before it arrived is there after the
- * wait. */
+/* A barrier of all work-items of the cluster in two parts. After the wait they see whatever the others wrote to LDS before they
+ * arrived. */
 KILN_DEVICE void kiln_cluster_arrive()
 {
     asm volatile("barrier.cluster.arrive.release;" ::: "memory");
