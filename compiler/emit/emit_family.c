@@ -41,9 +41,24 @@ void kiln_emit_grid(const struct kiln_emission *emission, struct kiln_buffer *so
         kiln_buffer_printf(source, "#define KILN_GRID %" PRIu32 "u\n", schedule->launch.grid);
 }
 
+/* True if work-groups store strips of columns. Neighbouring strips share lines of caches. */
+static bool stores_strips(const struct kiln_emission *emission)
+{
+    const struct kiln_walk *walk = &emission->schedule->walk;
+    bool are_columns = (walk->reduced_axes >> (walk->rank - 1) & 1u) == 0;
+    for (uint32_t i = emission->group->load_count; i < emission->group->access_count; i++) {
+        for (uint32_t axis = 0; are_columns && axis < walk->rank; axis++) {
+            if ((walk->reduced_axes >> axis & 1u) != 0 &&
+                emission->schedule->accesses[i].strides[axis] != 0)
+                return true;
+        }
+    }
+    return false;
+}
+
 bool kiln_shares_out_chunks(const struct kiln_emission *emission)
 {
-    return emission->schedule->walk.form == KILN_WALK_TILES &&
+    return (emission->schedule->walk.form == KILN_WALK_TILES || stores_strips(emission)) &&
            kiln_tuning_of(emission->target)->caches > 1;
 }
 

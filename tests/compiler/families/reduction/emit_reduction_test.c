@@ -333,6 +333,28 @@ Test(emit_reduction, a_combine_of_other_sizes_is_the_same_kernel)
                       "few columns of many segments are a kernel of their own");
 }
 
+/* Neighbouring strips share lines of caches. Nothing is stored of a sum's columns. */
+Test(emit_reduction, strips_that_are_stored_follow_each_other_in_a_cache)
+{
+    struct reduction_case columns = norm;
+    columns.content = REDUCTION_SOFTMAX;
+    columns.reduced_axes = 1;
+    struct emitted emitted = emit("gfx942", &columns);
+    EXPECT_TEXT(emitted, "#define KILN_CHUNK(turn) kiln_chunk_of_cache<");
+    EXPECT_TEXT(emitted, "#line 1 \"device/chunk_of_cache.h\"");
+    ir_fixture_destroy(emitted.fixture);
+    emitted = emit("gfx90a", &columns);
+    EXPECT_TEXT(emitted, "#define KILN_CHUNK(turn) (turn)");
+    ir_fixture_destroy(emitted.fixture);
+    columns.content = REDUCTION_SUM;
+    emitted = emit("gfx942", &columns);
+    EXPECT_TEXT(emitted, "#define KILN_CHUNK(turn) (turn)");
+    ir_fixture_destroy(emitted.fixture);
+    emitted = emit("gfx942", &norm);
+    EXPECT_TEXT(emitted, "#define KILN_CHUNK(turn) (turn)");
+    ir_fixture_destroy(emitted.fixture);
+}
+
 Test(emit_reduction, local_memory_is_what_a_structure_of_the_accumulators_takes)
 {
     struct kiln_accumulator accumulators[] = {
