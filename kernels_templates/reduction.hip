@@ -267,6 +267,23 @@ KILN_DEVICE void kiln_walk(const kiln_arguments &arguments, const kiln_share &sh
                                    lanes);
         step += KILN_STEPS_PER_ITEM * stride;
     }
+#if KILN_STEPS_PER_ITEM > 4 && !KILN_ARE_EVEN
+    /* The steps that are left: four at once, two at once. Otherwise each of them would wait for memory. */
+    KILN_UNROLL
+    for (unsigned size = 4; size > 1; size /= 2) {
+        if (((count - nth) & size) != 0) {
+            KILN_UNROLL
+            for (unsigned i = 0; i < size; i++)
+                kiln_load_step<Pass>(arguments, share, step + i * stride, inputs[i]);
+            KILN_UNROLL
+            for (unsigned i = 0; i < size; i++)
+                kiln_update_step<Pass>(arguments, share, row, step + i * stride, inputs[i],
+                                       nth + i, lanes);
+            nth += size;
+            step += size * stride;
+        }
+    }
+#endif
 #if KILN_STEPS_PER_ITEM > 1 && !KILN_ARE_EVEN
     KILN_NO_UNROLL
     for (; nth < count; nth++) {
