@@ -72,14 +72,20 @@ void kiln_walk_finish(const struct kiln_schedule_task *task, const uint32_t *rea
             kiln_limited_product(schedule->traffic.operations, (uint64_t)schedule->walk.dims[axis]);
 }
 
-double kiln_walk_time(const struct kiln_schedule *schedule, const struct kiln_target *target)
+double kiln_walk_time_with(const struct kiln_schedule *schedule, const struct kiln_target *target,
+                           double items)
 {
     double full = (double)kiln_target_full_items(target);
-    double items = (double)schedule->launch.grid * schedule->launch.block;
     double slowdown = items < full ? full / items : 1;
     double traffic = (double)schedule->traffic.bytes_moved;
     double arithmetic = kiln_target_vector_bytes(target, (double)schedule->traffic.operations);
     return (traffic > arithmetic ? traffic : arithmetic) * slowdown;
+}
+
+double kiln_walk_time(const struct kiln_schedule *schedule, const struct kiln_target *target)
+{
+    return kiln_walk_time_with(schedule, target,
+                               (double)schedule->launch.grid * schedule->launch.block);
 }
 
 void kiln_walk_print_axes(const struct kiln_schedule *schedule, struct kiln_buffer *buffer)

@@ -23,7 +23,12 @@ void kiln_walk_finish(const struct kiln_schedule_task *task, const uint32_t *rea
  * 2^31 with room for what lies behind the last vector. */
 #define KILN_WALK_INDEX_LIMIT ((uint64_t)INT32_MAX - (1 << 20))
 
-/* struct kiln_schedule_family's `time`. */
+/* struct kiln_schedule_family's `time` of a kernel that keeps the target as busy as so many
+ * work-items with one access of KILN_ACCESS_BYTES each. */
+double kiln_walk_time_with(const struct kiln_schedule *schedule, const struct kiln_target *target,
+                           double items);
+
+/* The same with the work-items that are launched. */
 double kiln_walk_time(const struct kiln_schedule *schedule, const struct kiln_target *target);
 
 /* ", axes 64 reduced 1024". */

@@ -239,6 +239,49 @@ Test(kernel_plan, columns_are_reduced_in_one_walk)
     check_named("column_max", check_one_walk);
 }
 
+/* Kernels of a case whose tensors have so many rows and columns of halves, and the work-groups of
+ * the first one. */
+static uint32_t count_kernels(const char *name, int64_t rows, int64_t columns,
+                              const char *target_name, uint32_t *ret_groups)
+{
+    const int64_t shape[4] = {rows, columns, 1, 1};
+    const struct kiln_lower_options options = {.shapes = KILN_SHAPES_CONSTANT};
+    struct kiln_bench_case which = {.name = name, .dtype = KILN_DTYPE_F16};
+    struct kiln_graph graph;
+    struct kiln_kernel_plan plan;
+    struct kiln_target target;
+    for (unsigned i = 0; i < kiln_bench_suite_count; i++) {
+        if (strcmp(kiln_bench_suite[i].name, name) == 0)
+            which.build = kiln_bench_suite[i].build;
+    }
+    cr_assert_eq(kiln_target_parse(target_name, &target, &error), KILN_OK);
+    cr_assert_eq(kiln_bench_case_make_shape(&which, shape, &arena, &graph, &error), KILN_OK);
+    cr_assert_eq(kiln_kernel_plan_make(&graph, &target, &options, &arena, &plan, &error), KILN_OK);
+    *ret_groups = plan.schedules[0].launch.grid;
+    return plan.partition.group_count;
+}
+
+/* Whole columns save the combine, if they keep the target busy. */
+Test(kernel_plan, many_columns_are_one_kernel)
+{
+    static const char *const gpus[] = {"gfx90a", "gfx942", "gfx1100", "sm_90"};
+    uint32_t groups;
+    for (size_t i = 0; i < sizeof gpus / sizeof *gpus; i++) {
+        cr_expect_eq(count_kernels("column_sum", 4096, 4096, gpus[i], &groups), 1, "%s", gpus[i]);
+        cr_expect_eq(count_kernels("column_sum", 16384, 1024, gpus[i], &groups), 2, "%s", gpus[i]);
+    }
+}
+
+/* Larger work-groups instead of more segments, all of which the combine would read. */
+Test(kernel_plan, a_narrow_matrix_has_a_segment_for_each_compute_unit)
+{
+    uint32_t groups;
+    cr_expect_eq(count_kernels("column_sum", 1 << 20, 16, "gfx942", &groups), 2);
+    cr_expect_eq(groups, 304);
+    cr_expect_eq(count_kernels("column_sum", 1 << 20, 16, "sm_90", &groups), 2);
+    cr_expect_eq(groups, 132);
+}
+
 /* Two kernels that walk over the elements, a combine between them where there are segments. */
 Test(kernel_plan, batch_norms_walk_over_the_elements_twice)
 {

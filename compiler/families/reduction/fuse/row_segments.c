@@ -89,5 +89,7 @@ uint32_t kiln_row_segment_count(struct kiln_group_builder *builder, uint32_t ope
     if (whole <= cut)
         return 1;
     uint64_t wanted = (GROUPS_WANTED * full + segment_items - 1) / segment_items;
+    if (!is_row && !is_cpu(target)) /* larger work-groups, and fewer segments to combine */
+        wanted = kiln_min_u64(wanted, target->compute_units);
     return (uint32_t)kiln_max_u64(2, kiln_min_u64(kiln_min_u64(most, MAX_SEGMENTS), wanted));
 }

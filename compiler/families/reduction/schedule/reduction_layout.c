@@ -31,6 +31,8 @@
 enum {
     /* Held against half and twice as many work-items, rows and steps on an H200. */
     CONTIGUOUS_BYTES = 128,
+    /* Of whole columns, if wider strips would leave more than half of the target without work. */
+    NARROW_BYTES = 64,
     /* Lines that are not aligned on CUDA, where each part of one takes a sector and a word more.
      * Sums of 1023 columns of halves in segments take 21.5 us on an H100, with 128 bytes 24.3. */
     UNALIGNED_CONTIGUOUS_BYTES = 512,
@@ -207,12 +209,7 @@ static uint32_t choose_steps_in_flight(const struct kiln_reduction_problem *prob
     const struct kiln_fusion_group *group = problem->group;
     uint32_t most = 1;
     if (problem->may_unroll && !problem->is_host) {
-        uint32_t bytes = 0;
-        for (uint32_t i = 0; i < group->load_count; i++) {
-            if (group->accesses[i].place != KILN_PLACE_ROW)
-                bytes += kiln_step_elements(schedule, i) *
-                         kiln_dtype_info(group->accesses[i].dtype)->bytes;
-        }
+        uint32_t bytes = kiln_step_bytes(problem->group, schedule);
         uint32_t unit = schedule->walk.vector_elems * problem->cost;
         while (most < kiln_min_u32(KILN_MAX_STEPS_IN_FLIGHT, schedule->limits.steps) &&
                2 * most * bytes <= problem->tuning->row_bytes_in_flight &&
@@ -333,6 +330,20 @@ static bool has_unaligned_parts(const struct kiln_reduction_problem *problem,
            line * problem->element_bytes >= 2 * UNALIGNED_CONTIGUOUS_BYTES;
 }
 
+/* Least bytes of a line of columns that a work-group covers. */
+static uint32_t contiguous_bytes(const struct kiln_reduction_problem *problem,
+                                 const struct kiln_schedule *schedule, uint32_t vector_bytes)
+{
+    if (has_unaligned_parts(problem, schedule))
+        return UNALIGNED_CONTIGUOUS_BYTES;
+    uint32_t vectors = kiln_ceil_power_of_two(kiln_ceil_div(CONTIGUOUS_BYTES, vector_bytes));
+    return problem->group->role == KILN_ROLE_WHOLE &&
+                   2 * kiln_reduction_work_groups(schedule, vectors) <
+                       problem->target->compute_units
+               ? NARROW_BYTES
+               : CONTIGUOUS_BYTES;
+}
+
 /* Form `columns` on a GPU: as many neighbouring vectors as there are. Where the target is not full,
  * or a column too long to be held, fewer neighbours and more work-items that share a column. */
 static void lay_out_columns(const struct kiln_reduction_problem *problem,
@@ -343,8 +354,7 @@ static void lay_out_columns(const struct kiln_reduction_problem *problem,
     uint32_t limit = kiln_ceil_power_of_two(reduction->steps_per_segment);
     uint32_t useful = kiln_ceil_power_of_two(reduction->kept_count);
     uint32_t vector_bytes = schedule->walk.vector_elems * problem->element_bytes;
-    uint32_t contiguous =
-        has_unaligned_parts(problem, schedule) ? UNALIGNED_CONTIGUOUS_BYTES : CONTIGUOUS_BYTES;
+    uint32_t contiguous = contiguous_bytes(problem, schedule, vector_bytes);
     uint32_t fewest = kiln_min_u32(kiln_ceil_power_of_two(kiln_ceil_div(contiguous, vector_bytes)),
                                    kiln_min_u32(MAX_NEIGHBOURS, kiln_min_u32(useful, block)));
     bool holding = kiln_gains_from_holding(problem);

@@ -67,6 +67,19 @@ static inline uint32_t kiln_step_elements(const struct kiln_schedule *schedule, 
                : schedule->walk.vector_elems;
 }
 
+/* Bytes that a work-item loads in a step. */
+static inline uint32_t kiln_step_bytes(const struct kiln_fusion_group *group,
+                                       const struct kiln_schedule *schedule)
+{
+    uint32_t bytes = 0;
+    for (uint32_t i = 0; i < group->load_count; i++) {
+        if (group->accesses[i].place != KILN_PLACE_ROW)
+            bytes +=
+                kiln_step_elements(schedule, i) * kiln_dtype_info(group->accesses[i].dtype)->bytes;
+    }
+    return bytes;
+}
+
 /* Steps of a work-item along the reduced axes. */
 static inline uint64_t kiln_steps_of_item(const struct kiln_schedule *schedule,
                                           uint32_t items_along_reduced)

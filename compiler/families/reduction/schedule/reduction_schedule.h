@@ -71,6 +71,8 @@ struct kiln_reduction_schedule {
     enum kiln_items_rule items_rule;
     /* Steps that a work-item loads together before it uses them: all it has, if it holds them. */
     uint32_t steps_per_item;
+    /* Work-items with one access in flight each that would keep the target as busy. */
+    double busy_items;
     enum kiln_reduction_held held;
     bool results_replace_operands; /* in local memory, before the last pass */
     /* Neighbouring work-items, or those that share a row, have rows so far apart in local memory: a

@@ -295,6 +295,54 @@ Test(schedule_reduction, segments_of_unaligned_columns_are_wide_on_cuda)
     release(&even);
 }
 
+/* Strips of 128 bytes, or of 64 where those would leave more than half of the compute units idle.
+ */
+Test(schedule_reduction, few_whole_columns_have_narrow_strips)
+{
+    static const struct {
+        const char *target;
+        int64_t columns;
+        uint32_t items_along_kept; /* of 16 bytes each */
+    } cases[] = {
+        {"gfx942", 4096, 4}, {"gfx942", 10007, 8}, {"gfx90a", 4096, 8}, {"sm_90", 4097, 4}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct reduction_case sum = {.content = REDUCTION_SUM,
+                                     .rank = 2,
+                                     .dims = {4096, cases[i].columns},
+                                     .reduced_axes = 1,
+                                     .dtype = KILN_DTYPE_F16};
+        struct scheduled result = schedule_for(cases[i].target, &sum);
+        cr_expect_eq(kiln_reduction_schedule_of(&result.schedule)->items_along_kept,
+                     cases[i].items_along_kept, "%s", cases[i].target);
+        release(&result);
+    }
+}
+
+static double busy_items(const char *target, enum reduction_content content, int64_t columns)
+{
+    struct reduction_case reduction = {.content = content,
+                                       .rank = 2,
+                                       .dims = {4096, columns},
+                                       .reduced_axes = 1,
+                                       .dtype = KILN_DTYPE_F16};
+    struct scheduled result = schedule_for(target, &reduction);
+    double busy = kiln_reduction_schedule_of(&result.schedule)->busy_items;
+    release(&result);
+    return busy;
+}
+
+/* 1024 work-items fill a compute unit, if each has one access in flight. */
+Test(schedule_reduction, columns_count_what_they_have_in_flight)
+{
+    cr_expect_float_eq(busy_items("gfx942", REDUCTION_SUM, 4096), 2 * 128 * 1024.0, 1);
+    cr_expect_float_eq(busy_items("sm_90", REDUCTION_SUM, 4096), 132 * 1024.0, 1);
+    cr_expect_float_eq(busy_items("sm_90", REDUCTION_SUM, 2047), 64 * 1024.0, 1,
+                       "unaligned vectors: a multiprocessor has no more than its share");
+    cr_expect_float_eq(busy_items("sm_90", REDUCTION_SOFTMAX, 8192), 132 * 1024.0, 1);
+    cr_expect_float_eq(busy_items("sm_90", REDUCTION_SOFTMAX, 8193), 132 * 512.0, 1,
+                       "unaligned stores take twice the time");
+}
+
 Test(schedule_reduction, channels_first_have_two_reduced_axes_around_the_kept_one)
 {
     struct reduction_case statistics = {.content = REDUCTION_STATISTICS,
