@@ -28,7 +28,7 @@ void kiln_walk_finish(const struct kiln_schedule_task *task, const uint32_t *rea
 double kiln_walk_time_with(const struct kiln_schedule *schedule, const struct kiln_target *target,
                            double items);
 
-/* The same with the work-items that are launched. */
+/* kiln_walk_time_with the work-items that are launched. */
 double kiln_walk_time(const struct kiln_schedule *schedule, const struct kiln_target *target);
 
 /* ", axes 64 reduced 1024". */

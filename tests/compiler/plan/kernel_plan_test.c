@@ -272,7 +272,7 @@ Test(kernel_plan, many_columns_are_one_kernel)
     }
 }
 
-/* Larger work-groups instead of more segments, all of which the combine would read. */
+/* Work-groups are larger instead: the combine would read every further segment. */
 Test(kernel_plan, a_narrow_matrix_has_a_segment_for_each_compute_unit)
 {
     uint32_t groups;

@@ -31,7 +31,8 @@
 enum {
     /* Held against half and twice as many work-items, rows and steps on an H200. */
     CONTIGUOUS_BYTES = 128,
-    /* Of whole columns, if wider strips would leave more than half of the target without work. */
+    /* Strips of whole columns, if wider ones would leave more than half of the target without work.
+     */
     NARROW_BYTES = 64,
     /* Lines that are not aligned on CUDA, where each part of one takes a sector and a word more.
      * Sums of 1023 columns of halves in segments take 21.5 us on an H100, with 128 bytes 24.3. */

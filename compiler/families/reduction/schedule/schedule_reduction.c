@@ -15,8 +15,8 @@ enum {
     HOST_CACHE_BYTES = 256 << 10,
     CACHE_LINE_BYTES = 64,
     /* A compute unit can draw so many times its share of the bandwidth: sums of 4096 columns of
-     * halves take no longer with 64 of an H100's 132 multiprocessors than with 128. Those of 4097
-     * columns, in unaligned vectors, take 1.3 times as long. */
+     * halves take no longer with 64 of an H100's 132 multiprocessors than with 128. Unaligned
+     * vectors of 4097 columns take 1.3 times as long. */
     MAX_UNIT_SHARES = 2,
 };
 

@@ -333,7 +333,7 @@ Test(emit_reduction, a_combine_of_other_sizes_is_the_same_kernel)
                       "few columns of many segments are a kernel of their own");
 }
 
-/* Neighbouring strips share lines of caches. Nothing is stored of a sum's columns. */
+/* Neighbouring strips share lines of caches. Sums of columns store no strips. */
 Test(emit_reduction, strips_that_are_stored_follow_each_other_in_a_cache)
 {
     struct reduction_case columns = norm;
