@@ -69,7 +69,8 @@ static double count_busy_items(const struct kiln_schedule_task *task,
     if (!kiln_reduction_is_columns(reduction) || task->target->wave_size == 1)
         return items;
     for (uint32_t i = 0; i < group->access_count; i++) {
-        if (!kiln_access_is_unaligned(group, task->target, schedule, i))
+        if (group->accesses[i].place == KILN_PLACE_ROW ||
+            !kiln_access_is_unaligned(group, task->target, schedule, i))
             continue;
         shares = 1;
         stores_unaligned |= i >= group->load_count;
