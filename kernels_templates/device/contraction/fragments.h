@@ -15,11 +15,7 @@
 #define KILN_LEFT_SPREAD  1
 #define KILN_RIGHT_SPREAD 1
 
-/* device/contraction/inside_table.h has some. */
-#ifndef KILN_TABLES_PACKS
-#define KILN_TABLES_PACKS 0
-#endif
-#define KILN_RING_PACKS KILN_TABLES_PACKS
+#define KILN_RING_PACKS 0
 
 /* All waves multiply. */
 #define kiln_has_sums(wave) true

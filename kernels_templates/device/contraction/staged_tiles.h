@@ -75,7 +75,7 @@ KILN_DEVICE void kiln_stage_first(const kiln_arguments &arguments, const kiln_ta
         KILN_K_END == KILN_K_END_NONE ? KILN_TILE_K : (size - 1) % KILN_TILE_K + 1;
     const unsigned end = KILN_K_END == KILN_K_END_NONE ? KILN_WHOLE_K : first;
 #if KILN_TABLES_PACKS > 0
-    staging.tables = (kiln_point_of_k *)(shared + KILN_LDS_PACKS);
+    staging.tables = (kiln_point_of_k *)(shared + KILN_BUFFERS * KILN_TILE_PACKS);
     staging.table = 0;
     kiln_fill_table(arguments, staging, end);
     kiln_barrier();

@@ -31,11 +31,17 @@
 #define KILN_STRIP_SUMS      (KILN_STRIP_ROWS * KILN_TILE_N) /* of the waves that share a slice of k */
 #define KILN_STRIP_PACKS     (KILN_WAVES_K * KILN_STRIP_SUMS * (int)sizeof(kiln_sum) / 16)
 
-/* LDS, in packs: tiles of operands, then the strip in the same place, or what ends the kernel. */
+/* device/contraction/inside_table.h has some. */
+#ifndef KILN_TABLES_PACKS
+#define KILN_TABLES_PACKS 0
+#endif
+
+/* LDS, in packs: tiles of operands and tables, then the strip in the same place, or what ends the kernel. */
 #define KILN_LARGER_OF(a, b) ((a) > (b) ? (a) : (b))
 #define KILN_LDS_PACKS                                                                             \
-    KILN_LARGER_OF(KILN_LARGER_OF(KILN_BUFFERS * KILN_TILE_PACKS, KILN_STRIP_PACKS),               \
-                   KILN_LARGER_OF(KILN_ENTRY_PACKS, KILN_STATISTICS_PACKS))
+    KILN_LARGER_OF(                                                                                \
+        KILN_LARGER_OF(KILN_BUFFERS * KILN_TILE_PACKS + KILN_TABLES_PACKS, KILN_STRIP_PACKS),      \
+        KILN_LARGER_OF(KILN_ENTRY_PACKS, KILN_STATISTICS_PACKS))
 
 /* The wave of a work-item. */
 struct kiln_wave {

@@ -58,12 +58,13 @@ uint32_t kiln_lane_step(const struct kiln_contraction_schedule *contraction)
            kiln_pack_elements(contraction);
 }
 
-/* Tiles of both operands, one for each buffer. */
+/* Tiles of both operands, one for each buffer, and tables behind them. */
 static uint32_t tiles_bytes(const struct kiln_contraction_schedule *contraction)
 {
     const struct kiln_tile *tile = &contraction->tile;
     return (tile->m + tile->n) * tile->k * kiln_dtype_info(contraction->staged)->bytes *
-           kiln_pipeline_buffers(&contraction->pipeline);
+               kiln_pipeline_buffers(&contraction->pipeline) +
+           kiln_pipeline_table_bytes(&contraction->pipeline);
 }
 
 uint32_t kiln_contraction_lds_bytes(const struct kiln_contraction_schedule *contraction,

@@ -113,13 +113,12 @@ static inline uint32_t kiln_pipeline_table_bytes(const struct kiln_pipeline *pip
     return pipeline->kind == KILN_PIPELINE_STAGED ? pipeline->staged.table_bytes : 0;
 }
 
-/* Local memory behind tiles and sums: what producers and consumers tell each other by, or tables.
- */
+/* Local memory behind tiles and sums: what producers and consumers tell each other by. */
 static inline uint32_t kiln_pipeline_ring_bytes(const struct kiln_pipeline *pipeline)
 {
     enum { SLOT_BYTES = 16 };
     return pipeline->kind == KILN_PIPELINE_SPECIALIZED ? pipeline->specialized.buffers * SLOT_BYTES
-                                                       : kiln_pipeline_table_bytes(pipeline);
+                                                       : 0;
 }
 
 /* Work-groups that share the k of a tile. */
