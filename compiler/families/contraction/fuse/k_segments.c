@@ -16,6 +16,10 @@ enum {
     MIN_SPLIT_PIXELS = 6144,
     MANY_WEIGHTS = 131072,
     MAX_SEGMENTS = 64,
+    /* Weights of few filters have tiles so small that a compute unit has two, and find elements
+     * along windows meanwhile: most of their time. */
+    SHORT_TILE = 64,
+    MAX_SHORT_SEGMENTS = 512,
     /* Where work-items compute elements themselves: of a work-group, k of each segment at least. */
     DIRECT_ELEMENTS = 2048,
     MIN_DIRECT_K = 48,
@@ -105,7 +109,9 @@ uint32_t kiln_k_segment_count(struct kiln_group_builder *builder, uint32_t index
     uint64_t elements = (uint64_t)kiln_domain_elements(domain);
     uint64_t tiles = ((m + KILN_USUAL_TILE - 1) / KILN_USUAL_TILE) *
                      ((n + KILN_USUAL_TILE - 1) / KILN_USUAL_TILE) * (elements / (m * n));
-    uint64_t segments = kiln_min_u64(builder->target->compute_units / tiles, MAX_SEGMENTS);
+    bool has_two = m <= SHORT_TILE && count_taps(axes) > 1;
+    uint64_t wanted = (has_two ? 2 : 1) * (uint64_t)builder->target->compute_units;
+    uint64_t segments = kiln_min_u64(wanted / tiles, has_two ? MAX_SHORT_SEGMENTS : MAX_SEGMENTS);
     /* Sums are written to the workspace and read back. This should move at most half of the bytes
      * that the kernel reads anyway. */
     uint64_t sums = 2 * elements * kiln_dtype_info(kiln_scalar_dtype(op->scalar))->bytes;

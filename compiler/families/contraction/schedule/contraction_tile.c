@@ -37,11 +37,12 @@ enum {
     FOR_FEW_FILTERS = 1 << 1, /* with wide weights, because of taps */
     FOR_RUNS = 1 << 2,        /* along k (run.h) */
     FOR_NARROW_RUNS = 1 << 3, /* with many rows and few columns */
-    FOR_SINGLE_TAPS = 1 << 4, /* weights of many filters, whose taps are found one by one */
+    FOR_SINGLE_TAPS = 1 << 4, /* weights whose taps are found one by one */
     FOR_FEW_COLUMNS = 1 << 5, /* channels of an image's gradient, or filters */
     FOR_WIDE = FOR_OTHERS | FOR_RUNS,
     FOR_MOST = FOR_WIDE | FOR_NARROW_RUNS,
-    FOR_ALL = FOR_MOST | FOR_FEW_FILTERS | FOR_SINGLE_TAPS | FOR_FEW_COLUMNS,
+    FOR_STREAMS = FOR_MOST | FOR_FEW_FILTERS | FOR_FEW_COLUMNS, /* a lane finds its own elements */
+    FOR_ALL = FOR_STREAMS | FOR_SINGLE_TAPS,
 };
 
 struct candidate {
@@ -70,11 +71,13 @@ static const struct candidate candidates[] = {
     {FOR_MOST, KILN_PIPELINE_STAGED, 64, 64, 2, 2, 1, 64, 2, 32, 0.25},
     {FOR_SINGLE_TAPS, KILN_PIPELINE_STAGED, 64, 32, 2, 2, 1, 128, 2, 16, 0.20},
     {FOR_FEW_COLUMNS, KILN_PIPELINE_STAGED, 128, 32, 2, 2, 1, 64, 2, 16, 0.20},
+    {FOR_FEW_COLUMNS, KILN_PIPELINE_STAGED, 128, 16, 4, 1, 1, 128, 1, 16, 0.20},
+    {FOR_FEW_COLUMNS, KILN_PIPELINE_STAGED, 128, 16, 4, 1, 1, 64, 2, 16, 0.20},
     {FOR_MOST, KILN_PIPELINE_STAGED, 64, 64, 2, 2, 2, 256, 1, 32, 0.35},
     {FOR_MOST | FOR_SINGLE_TAPS, KILN_PIPELINE_STAGED, 32, 32, 2, 2, 1, 64, 2, 16, 0.10},
-    {FOR_MOST | FOR_SINGLE_TAPS, KILN_PIPELINE_STAGED, 32, 32, 1, 1, 8, 512, 1, 16, 0.22},
-    {FOR_ALL, KILN_PIPELINE_STREAMED, 16, 16, 1, 1, 8, 0, 0, 16, 0.10},
-    {FOR_ALL, KILN_PIPELINE_STREAMED, 16, 64, 1, 1, 8, 0, 0, 16, 0.20},
+    {FOR_MOST, KILN_PIPELINE_STAGED, 32, 32, 1, 1, 8, 512, 1, 16, 0.22},
+    {FOR_STREAMS, KILN_PIPELINE_STREAMED, 16, 16, 1, 1, 8, 0, 0, 16, 0.10},
+    {FOR_STREAMS, KILN_PIPELINE_STREAMED, 16, 64, 1, 1, 8, 0, 0, 16, 0.20},
     {FOR_MOST, KILN_PIPELINE_STREAMED, 64, 16, 1, 1, 8, 0, 0, 16, 0.20},
     {FOR_MOST, KILN_PIPELINE_STREAMED, 64, 64, 1, 1, 8, 0, 0, 16, 0.20},
 };
@@ -414,7 +417,7 @@ static uint32_t products_of(const struct kiln_tile_problem *problem,
     if (kiln_mma_find(problem->target, contraction->staged, SMALLEST_TILE) == NULL ||
         product->products != 1 || problem->limits->held_elems < LARGE_TILE)
         return FOR_OTHERS;
-    if (has_taps && !problem->right.is_whole && product->m >= MIDDLE_TILE)
+    if (has_taps && !problem->right.is_whole)
         return FOR_SINGLE_TAPS;
     if (has_windows && !has_taps && product->n <= SMALLEST_TILE && product->m >= LARGE_TILE)
         return FOR_FEW_COLUMNS;

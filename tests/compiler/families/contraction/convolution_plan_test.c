@@ -382,19 +382,27 @@ Test(convolution_plan, what_lies_in_packs_is_copied_to_local_memory)
     }
 }
 
-static struct kiln_kernel_plan make_forced(const char *sketch,
-                                           const struct kiln_contraction_options *forced)
+static struct kiln_kernel_plan make_for(const char *gpu, const char *sketch,
+                                        const struct kiln_contraction_options *forced)
 {
-    const struct kiln_lower_options options = {.contraction = *forced};
+    struct kiln_lower_options options = {0};
+    if (forced != NULL)
+        options.contraction = *forced;
     struct kiln_kernel_plan plan;
     struct kiln_target target;
     struct json_graph read;
     graph_sketch_accept(&read, sketch, NULL);
-    cr_assert_eq(kiln_target_parse("gfx942", &target, &error), KILN_OK);
+    cr_assert_eq(kiln_target_parse(gpu, &target, &error), KILN_OK);
     cr_assert_eq(kiln_kernel_plan_make(&read.graph, &target, &options, &arena, &plan, &error),
                  KILN_OK, "%s: %s", sketch, error.text);
     json_graph_fini(&read);
     return plan;
+}
+
+static struct kiln_kernel_plan make_forced(const char *sketch,
+                                           const struct kiln_contraction_options *forced)
+{
+    return make_for("gfx942", sketch, forced);
 }
 
 /* Tiles of few channels have fewer fragments than these waves need. */
@@ -441,5 +449,72 @@ Test(convolution_plan, tables_of_k_fit_into_local_memory)
                          &kiln_contraction_schedule_of(&plan.schedules[0])->pipeline) != 0,
                      cases[i].has_table, "%zu", i);
         cr_expect_leq(plan.schedules[0].launch.lds_bytes, 65536, "%zu", i);
+    }
+}
+
+/* The taps of few channels are found one by one, by a table that the work-group shares. One kernel
+ * serves all numbers of filters, and a compute unit of gfx942 has two work-groups. */
+Test(convolution_plan, single_taps_of_any_filters_are_found_in_a_table)
+{
+    static const char *const sketches[] = {
+        "ConvolutionWrw x=64,3,112,112:HALF:last dy=64,16,56,56:HALF:last "
+        "dw=16,3,3,3:HALF:last" HALF,
+        "ConvolutionWrw x=64,3,112,112:HALF:last dy=64,32,56,56:HALF:last "
+        "dw=32,3,3,3:HALF:last" HALF,
+        "ConvolutionWrw x=64,3,112,112:HALF:last dy=64,96,56,56:HALF:last "
+        "dw=96,3,3,3:HALF:last" HALF,
+    };
+    static const char *const gpus[] = {"gfx90a", "gfx942", "gfx1100", "gfx1201", "sm_80"};
+    for (size_t t = 0; t < sizeof gpus / sizeof *gpus; t++) {
+        for (size_t i = 0; i < sizeof sketches / sizeof *sketches; i++) {
+            const struct kiln_kernel_plan plan = make_for(gpus[t], sketches[i], NULL);
+            const struct kiln_contraction_schedule *contraction =
+                kiln_contraction_schedule_of(&plan.schedules[0]);
+            cr_expect_eq(contraction->tile.m, 64, "%s: %zu", gpus[t], i);
+            cr_expect_eq(contraction->tile.n, 32, "%s: %zu", gpus[t], i);
+            cr_expect_neq(kiln_pipeline_table_bytes(&contraction->pipeline), 0, "%s: %zu", gpus[t],
+                          i);
+            cr_expect_leq(plan.schedules[0].launch.lds_bytes, 32768, "%s: %zu", gpus[t], i);
+        }
+    }
+}
+
+/* Where the table lies, the sums of a tile come to lie later: 64 x 128 of them are half of the
+ * local memory. */
+Test(convolution_plan, weights_of_few_filters_leave_room_for_a_second_work_group)
+{
+    const struct kiln_kernel_plan plan =
+        make_for("gfx942",
+                 "ConvolutionWrw x=64,64,56,56:HALF:last dy=64,64,56,56:HALF:last "
+                 "dw=64,64,3,3:HALF:last" SAME,
+                 NULL);
+    const struct kiln_schedule *schedule = &plan.schedules[0];
+    cr_expect_neq(kiln_pipeline_table_bytes(&kiln_contraction_schedule_of(schedule)->pipeline), 0);
+    cr_expect_eq(schedule->launch.lds_bytes, 32768);
+    cr_expect_gt(schedule->launch.grid, 304);
+}
+
+/* Three channels of an image's gradient are columns of the narrowest tile. */
+Test(convolution_plan, few_columns_have_a_narrow_tile)
+{
+    static const struct {
+        const char *sketch;
+        uint32_t columns;
+    } cases[] = {
+        {"ConvolutionBwd dy=8,64,56,56:HALF:last w=64,3,3,3:HALF:last "
+         "dx=8,3,112,112:HALF:last" HALF,
+         16},
+        {"ConvolutionBwd dy=8,64,56,56:HALF:last w=64,24,3,3:HALF:last "
+         "dx=8,24,112,112:HALF:last" HALF,
+         32},
+    };
+    static const char *const gpus[] = {"gfx90a", "gfx942", "gfx1100", "gfx1201", "sm_80"};
+    for (size_t t = 0; t < sizeof gpus / sizeof *gpus; t++) {
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+            const struct kiln_kernel_plan plan = make_for(gpus[t], cases[i].sketch, NULL);
+            const struct kiln_tile *tile = &kiln_contraction_schedule_of(&plan.schedules[0])->tile;
+            cr_expect_eq(tile->m, 128, "%s: %zu", gpus[t], i);
+            cr_expect_eq(tile->n, cases[i].columns, "%s: %zu", gpus[t], i);
+        }
     }
 }
