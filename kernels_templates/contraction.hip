@@ -66,11 +66,12 @@ KILN_TURN_KERNEL(kiln_pack, shared, KILN_LDS_PACKS + KILN_RING_PACKS)
         kiln_multiply(arguments, task, wave, shared, sums);
 
     /* Ending: strips of sums through LDS to memory. Rolled, as is the loop over rows: the work on the result is in the text once. */
+    KILN_ARGUMENTS_AGAIN(kiln_arguments, arguments, late);
     kiln_sum *strip = (kiln_sum *)shared;
     const unsigned rows_left = rows - task.place.row, columns_left = columns - task.place.column;
     kiln_result_source result;
     kiln_tile_totals totals;
-    kiln_result_start(arguments, task.batch, task.place.row, task.place.column, result);
+    kiln_result_start(late, task.batch, task.place.row, task.place.column, result);
     kiln_tile_totals_start(totals);
     KILN_NO_UNROLL
     for (unsigned pass = 0; pass < KILN_FRAGMENTS_M * KILN_ROW_PARTS; pass++) {
@@ -82,9 +83,9 @@ KILN_TURN_KERNEL(kiln_pack, shared, KILN_LDS_PACKS + KILN_RING_PACKS)
                                  wave.of_tile / KILN_WAVES_N * KILN_PART_ROWS, wave.column, part,
                                  sums[i]);
         kiln_cluster_barrier();
-        kiln_finish_strip(arguments, result, strip, fragment, part, rows_left, columns_left,
+        kiln_finish_strip(late, result, strip, fragment, part, rows_left, columns_left,
                           totals);
         kiln_cluster_barrier();
     }
-    kiln_tile_totals_end(arguments, result, columns_left, shared, totals);
+    kiln_tile_totals_end(late, result, columns_left, shared, totals);
 }

@@ -32,7 +32,7 @@ is_for_others() {
     device/mma/scalar.h) [ "$kind" != host ] ;;
     device/cuda.h | device/cluster.h | device/unaligned.h | device/mma/async_copy.h | device/mma/mma_sync.h | device/mma/wgmma.h) [ "$kind" != cuda ] ;;
     device/contraction/k_cluster.h | device/contraction/specialized.h) [ "$kind" != cuda ] ;;
-    device/contraction/pingpong.h) [ "$kind" != hip ] ;;
+    device/contraction/pingpong.h | device/contraction/buffer_load.h | device/contraction/inside_rows.h) [ "$kind" != hip ] ;;
     device/host.h | device/host_abi.h) [ "$kind" != host ] ;;
     *) false ;;
     esac
@@ -87,7 +87,7 @@ source_of() {
     */phases.h) echo '#define KILN_PHASES 1' ;;
     */gathered_operand.h) printf '#define KILN_DEFAULT_HAS_GROUPS\n#define KILN_LEFT_ACCESSES(use) use(left, 0, f16, GATHERED)\n' ;;
     */group*.h | */store_groups.h | */k_of_groups.h) echo '#define KILN_DEFAULT_HAS_GROUPS' ;;
-    */inside_points.h) echo '#define KILN_LEFT_ACCESSES(use) use(left, 0, f16, SPLIT)' ;;
+    */inside_points.h | */inside_rows.h) echo '#define KILN_LEFT_ACCESSES(use) use(left, 0, f16, SPLIT)' ;;
     */inside_runs.h) echo '#define KILN_LEFT_ACCESSES(use) use(left, 0, f16, RUN)' ;;
     */inside_walk.h | */inside_table.h) echo '#define KILN_LEFT_ACCESSES(use) use(left, 0, f16, WALKED)' ;;
     */specialized.h | */wgmma.h) echo '#define KILN_DEFAULT_HAS_WGMMA' ;;
@@ -127,7 +127,7 @@ source_of() {
     esac
     echo "#include \"$1\""
     case $1 in
-    */inside_points.h | */inside_runs.h | */inside_walk.h | */inside_table.h | */gathered_operand.h)
+    */inside_points.h | */inside_rows.h | */inside_runs.h | */inside_walk.h | */inside_table.h | */gathered_operand.h)
         echo '#include "device/contraction/operands.h"' ;;
     esac
 }

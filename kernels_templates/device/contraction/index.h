@@ -152,18 +152,26 @@ KILN_DEVICE kiln_offset kiln_split_offset_of_row(const kiln_arguments &arguments
     return offset;
 }
 
+/* The part of an offset that follows from k. */
+KILN_DEVICE kiln_offset kiln_split_offset_of_k(const kiln_arguments &arguments,
+                                               const kiln_map &map, const kiln_split &split,
+                                               const kiln_corner &corner, unsigned k)
+{
+    return kiln_as_one(
+        split.splits_k
+            ? kiln_offset_along_axes(arguments, split.sums, kiln_split_k(arguments, corner, k))
+            : (kiln_offset)(split.is_windowed ? corner.first_k + k : k) *
+                  (kiln_offset)kiln_number_of(arguments, map.column));
+}
+
 /* Rows and k apart: what follows from the row is the same in all tiles of k, and what follows from k in all rows that a work-item
  * stages. */
 KILN_DEVICE kiln_offset kiln_split_offset(const kiln_arguments &arguments, const kiln_map &map,
                                           const kiln_split &split, const kiln_axes &rows,
                                           const kiln_corner &corner, unsigned row, unsigned k)
 {
-    const kiln_offset along_k = kiln_as_one(
-        split.splits_k
-            ? kiln_offset_along_axes(arguments, split.sums, kiln_split_k(arguments, corner, k))
-            : (kiln_offset)(split.is_windowed ? corner.first_k + k : k) *
-                  (kiln_offset)kiln_number_of(arguments, map.column));
-    return along_k + kiln_split_offset_of_row(arguments, map, split, rows, corner, row);
+    return kiln_split_offset_of_k(arguments, map, split, corner, k) +
+           kiln_split_offset_of_row(arguments, map, split, rows, corner, row);
 }
 
 #endif

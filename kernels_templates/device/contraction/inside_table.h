@@ -48,20 +48,6 @@ KILN_DEVICE void kiln_fill_points(const kiln_arguments &arguments, const kiln_sp
     }
 }
 
-/* The coordinates of a row, before those of k are added. */
-KILN_DEVICE kiln_coordinates kiln_coordinates_of_rows(const kiln_arguments &arguments,
-                                                      const kiln_axes &rows,
-                                                      const kiln_corner &corner, unsigned row)
-{
-    kiln_coordinates at;
-    const kiln_index m =
-        kiln_split_index(arguments, corner.batch, rows, corner.first_row + row);
-#define KILN_ROW_COORDINATE(w)                                                                     \
-    at.c[w] = kiln_coordinate_of_row(arguments, kiln_windows[w], corner.batch, m);
-    KILN_UP(KILN_WINDOWS, KILN_ROW_COORDINATE)
-    return at;
-}
-
 KILN_DEVICE bool kiln_is_point_inside(const kiln_arguments &arguments, const kiln_coordinates &row,
                                       const kiln_point_of_k &point)
 {

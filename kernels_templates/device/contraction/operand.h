@@ -243,6 +243,12 @@ KILN_DEVICE void kiln_load_access(const kiln_arguments &arguments, const kiln_ma
 #define KILN_FIND_INSIDE(side, SIDE)
 #define KILN_KEEP_INSIDE(SIDE)
 #endif
+/* device/contraction/inside_rows.h keeps coordinates of rows. */
+#ifndef KILN_DEVICE_CONTRACTION_INSIDE_ROWS_H
+#define KILN_ROW_OF_LANE
+#define KILN_LOCATE_ROW(side, SIDE)
+#define KILN_KEEP_ROW(SIDE)
+#endif
 
 /* Packs are added up as they are. They are multiplied so too, except where device/mma/fnuz.h converts them. */
 #define KILN_AS_IT_IS(pack)
@@ -267,6 +273,7 @@ KILN_DEVICE void kiln_load_access(const kiln_arguments &arguments, const kiln_ma
         KILN_##SIDE##_ACCESSES(KILN_POINTER)                                                       \
     };                                                                                             \
     struct kiln_##side##_lane {                                                                    \
+        KILN_ROW_OF_LANE                                                                           \
         KILN_##SIDE##_ACCESSES(KILN_OFFSETS)                                                       \
     };                                                                                             \
     struct kiln_##side##_inputs {                                                                  \
@@ -287,15 +294,18 @@ KILN_DEVICE void kiln_load_access(const kiln_arguments &arguments, const kiln_ma
         KILN_##SIDE##_ACCESSES(KILN_ADVANCE)                                                       \
         KILN_ADVANCE_SPLIT_OPERAND                                                                 \
     }                                                                                              \
-    KILN_DEVICE void kiln_##side##_locate(const kiln_arguments &arguments, unsigned row,           \
+    KILN_DEVICE void kiln_##side##_locate(const kiln_arguments &arguments,                         \
+                                          const kiln_##side##_source &source, unsigned row,        \
                                           unsigned k, kiln_##side##_lane &lane)                    \
     {                                                                                              \
-        (void)arguments, (void)row, (void)k, (void)lane;                                           \
+        (void)arguments, (void)source, (void)row, (void)k, (void)lane;                             \
+        KILN_LOCATE_ROW(side, SIDE)                                                                \
         KILN_##SIDE##_ACCESSES(KILN_LOCATE)                                                        \
     }                                                                                              \
     [[maybe_unused]] KILN_DEVICE void kiln_##side##_keep(kiln_##side##_lane &lane)                                  \
     {                                                                                              \
         (void)lane;                                                                                \
+        KILN_KEEP_ROW(SIDE)                                                                        \
         KILN_##SIDE##_ACCESSES(KILN_KEEP)                                                          \
     }                                                                                              \
     KILN_DEVICE void kiln_##side##_load_at(                                                        \
@@ -312,7 +322,7 @@ KILN_DEVICE void kiln_load_access(const kiln_arguments &arguments, const kiln_ma
                                         unsigned k, unsigned rest, kiln_##side##_inputs &inputs)   \
     {                                                                                              \
         kiln_##side##_lane lane;                                                                   \
-        kiln_##side##_locate(arguments, row, k, lane);                                             \
+        kiln_##side##_locate(arguments, source, row, k, lane);                                             \
         kiln_##side##_load_at(arguments, source, lane, row, k, rest, inputs);                      \
     }                                                                                              \
     /* The pack whose elements are loaded from `first` on. */                                      \

@@ -25,6 +25,19 @@ KILN_CONSTEXPR kiln_loads kiln_split_loads_of(const kiln_map &map, const kiln_sp
     return loads;
 }
 
+/* The elements of a pack differ in the last index of k only. */
+#define KILN_HAS_WHOLE_TAPS (KILN_K_GRANULE % KILN_PACK_ELEMENTS == 0)
+
+/* From the first element of such a pack to another one. All lanes share it, so it is added to a pointer. */
+KILN_DEVICE long long kiln_split_step(const kiln_arguments &arguments, const kiln_map &map,
+                                      const kiln_split &split, unsigned step)
+{
+    if (!KILN_HAS_WHOLE_TAPS)
+        return 0;
+    return kiln_offset_along(
+        arguments, split.splits_k ? split.sums[kiln_k_axes.rank - 1] : map.column, step);
+}
+
 #define KILN_LOADS_SPLIT(side, n)                                                                  \
     KILN_FACT kiln_loads kiln_##side##_loads_##n =                                                 \
         kiln_split_loads_of(kiln_map_##n, kiln_split_##n, kiln_##side##_run,                       \
@@ -35,17 +48,19 @@ KILN_CONSTEXPR kiln_loads kiln_split_loads_of(const kiln_map &map, const kiln_sp
 #define KILN_KEEP_SPLIT(side, n)
 /* The end of k cuts no vector: a pack lies along the last axis, which is whole packs, or has single elements. A function of its own made
  * the loops over k of data gradients up to 20 % longer. */
-#define KILN_LOAD_SPLIT(side, n)                                                                   \
+#define KILN_LOAD_SPLIT(side, n) KILN_LOAD_SPLIT_ELEMENTS(side, n)
+#define KILN_LOAD_SPLIT_ELEMENTS(side, n)                                                          \
     KILN_UNROLL                                                                                    \
     for (unsigned j = 0; j < kiln_##side##_loads_##n.steps; j++) {                                 \
-        const unsigned at = KILN_K_WITHIN(k + j * kiln_##side##_loads_##n.k_step, rest);           \
+        const unsigned step = j * kiln_##side##_loads_##n.k_step;                                  \
+        const unsigned at = KILN_K_WITHIN(KILN_HAS_WHOLE_TAPS ? k : k + step, rest);               \
         KILN_UNROLL                                                                                \
         for (unsigned r = 0; r < kiln_##side##_loads_##n.rows;                                     \
              r += kiln_##side##_loads_##n.row_step)                                                \
             kiln_load_neighbours(                                                                  \
                 kiln_##side##_loads_##n.k_step * kiln_##side##_loads_##n.row_step,                 \
                 KILN_POINTER_AT(                                                                   \
-                    source.p##n,                                                                   \
+                    source.p##n + kiln_split_step(arguments, kiln_map_##n, kiln_split_##n, step),  \
                     !kiln_split_##n.is_windowed ||                                                 \
                             kiln_is_inside(arguments, kiln_##side##_rows, ~0u, source.corner,      \
                                            row + r, at)                                            \

@@ -124,7 +124,8 @@ KILN_DEVICE void kiln_put_part(kiln_pack *to, const kiln_part_of_tile &unit, con
     struct kiln_##side##_lanes {                                                                   \
         kiln_##side##_lane at[KILN_##SIDE##_TURNS];                                                \
     };                                                                                             \
-    KILN_DEVICE void kiln_##side##_begin(const kiln_arguments &arguments, unsigned last,           \
+    KILN_DEVICE void kiln_##side##_begin(const kiln_arguments &arguments,                          \
+                                         const kiln_##side##_source &source, unsigned last,        \
                                          kiln_##side##_lanes &lanes)                               \
     {                                                                                              \
         KILN_UNROLL                                                                                \
@@ -132,7 +133,7 @@ KILN_DEVICE void kiln_put_part(kiln_pack *to, const kiln_part_of_tile &unit, con
             const kiln_part_of_tile unit =                                                         \
                 kiln_locate_unit_of_turn(turn, KILN_##SIDE##_RUN, KILN_##SIDE##_IS_ALONG_K, rows, KILN_##SIDE##_PIECES, kiln_##side##_lane_run); \
             const unsigned row = unit.row + unit.more_rows;                                        \
-            kiln_##side##_locate(arguments, row < last ? row : last,                               \
+            kiln_##side##_locate(arguments, source, row < last ? row : last,                               \
                                  kiln_part_k(unit, KILN_##SIDE##_PIECES),               \
                                  lanes.at[turn]);                                                  \
         }                                                                                          \

@@ -69,8 +69,8 @@ KILN_DEVICE void kiln_stage_first(const kiln_arguments &arguments, const kiln_ta
     kiln_right_start(arguments, task.batch, task.place.column, staging.right.source);
     kiln_left_advance(arguments, task.range.first, staging.left.source);
     kiln_right_advance(arguments, task.range.first, staging.right.source);
-    kiln_left_begin(arguments, staging.last_left, staging.left_lanes);
-    kiln_right_begin(arguments, staging.last_right, staging.right_lanes);
+    kiln_left_begin(arguments, staging.left.source, staging.last_left, staging.left_lanes);
+    kiln_right_begin(arguments, staging.right.source, staging.last_right, staging.right_lanes);
     const unsigned first =
         KILN_K_END == KILN_K_END_NONE ? KILN_TILE_K : (size - 1) % KILN_TILE_K + 1;
     const unsigned end = KILN_K_END == KILN_K_END_NONE ? KILN_WHOLE_K : first;

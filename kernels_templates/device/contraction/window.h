@@ -38,6 +38,20 @@ struct kiln_coordinates {
     int c[KILN_WINDOWS > 0 ? KILN_WINDOWS : 1];
 };
 
+/* The coordinates of a row, before those of k are added. */
+KILN_DEVICE kiln_coordinates kiln_coordinates_of_rows(const kiln_arguments &arguments,
+                                                      const kiln_axes &rows,
+                                                      const kiln_corner &corner, unsigned row)
+{
+    kiln_coordinates at;
+    const kiln_index m =
+        kiln_split_index(arguments, corner.batch, rows, corner.first_row + row);
+#define KILN_ROW_COORDINATE(w)                                                                     \
+    at.c[w] = kiln_coordinate_of_row(arguments, kiln_windows[w], corner.batch, m);
+    KILN_UP(KILN_WINDOWS, KILN_ROW_COORDINATE)
+    return at;
+}
+
 KILN_DEVICE kiln_coordinates kiln_coordinates_of(const kiln_arguments &arguments,
                                                  const kiln_axes &rows, const kiln_corner &corner,
                                                  unsigned row, unsigned k)

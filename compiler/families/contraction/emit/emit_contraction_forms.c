@@ -9,6 +9,8 @@
 #include "compiler/families/contraction/schedule/contraction_modes.h"
 #include "compiler/families/contraction/schedule/contraction_small.h"
 
+#include <string.h>
+
 /* enum kiln_work of device/contraction/work.h. */
 enum work { WORK_COPY, WORK_ASSEMBLE, WORK_COMPUTE };
 
@@ -49,6 +51,27 @@ static bool makes_between(const struct kiln_emission *emission)
             work_of(emission, &contraction->right) != WORK_COPY);
 }
 
+/* Descriptors of buffers of gfx125x are others than those in device/contraction/buffer_load.h. */
+static bool has_buffers(const struct kiln_target *target)
+{
+    return target->kind == KILN_TARGET_AMDGPU && strncmp(target->processor, "gfx125", 6) != 0;
+}
+
+/* True if packs that are copied from one pixel and tap each are loaded with zeros outside of
+ * windows: device/contraction/inside_rows.h. */
+static bool loads_zeros(const struct kiln_emission *emission)
+{
+    const struct kiln_contraction_schedule *contraction = kiln_contraction_of(emission);
+    const struct kiln_operand_schedule *operand =
+        contraction->problem.windows.is_right ? &contraction->right : &contraction->left;
+    bool is_staged = contraction->pipeline.kind == KILN_PIPELINE_STAGED ||
+                     contraction->pipeline.kind == KILN_PIPELINE_PINGPONG;
+    return is_staged && has_buffers(emission->target) && contraction->problem.windows.count != 0 &&
+           contraction->operand_sum.groups == 0 && !emission->schedule->walk.index_is_64bit &&
+           operand->is_along_k && operand->part_count == 1 && operand->pieces == 1 &&
+           work_of(emission, operand) == WORK_COPY;
+}
+
 /* How packs of operands with decomposed indices are loaded. */
 static const char *inside_header(const struct kiln_emission *emission)
 {
@@ -56,8 +79,10 @@ static const char *inside_header(const struct kiln_emission *emission)
         return "device/contraction/inside_runs.h";
     if (kiln_pipeline_table_bytes(&kiln_contraction_of(emission)->pipeline) != 0)
         return "device/contraction/inside_table.h";
-    return kiln_walks_along_k(kiln_contraction_of(emission)) ? "device/contraction/inside_walk.h"
-                                                             : "device/contraction/inside_points.h";
+    if (kiln_walks_along_k(kiln_contraction_of(emission)))
+        return "device/contraction/inside_walk.h";
+    return loads_zeros(emission) ? "device/contraction/inside_rows.h"
+                                 : "device/contraction/inside_points.h";
 }
 
 /* The rows of groups' tiles, and the k of groups. */
