@@ -480,18 +480,20 @@ Test(convolution_plan, single_taps_of_any_filters_are_found_in_a_table)
 }
 
 /* Where the table lies, the sums of a tile come to lie later: 64 x 128 of them are half of the
- * local memory. */
+ * local memory. On Hopper copies find whole packs, and one work-group keeps a compute unit busy. */
 Test(convolution_plan, weights_of_few_filters_leave_room_for_a_second_work_group)
 {
-    const struct kiln_kernel_plan plan =
-        make_for("gfx942",
-                 "ConvolutionWrw x=64,64,56,56:HALF:last dy=64,64,56,56:HALF:last "
-                 "dw=64,64,3,3:HALF:last" SAME,
-                 NULL);
+    static const char whole[] = "ConvolutionWrw x=64,64,56,56:HALF:last dy=64,64,56,56:HALF:last "
+                                "dw=64,64,3,3:HALF:last" SAME;
+    static const char single[] = "ConvolutionWrw x=64,3,112,112:HALF:last dy=64,64,56,56:HALF:last "
+                                 "dw=64,3,3,3:HALF:last" HALF;
+    const struct kiln_kernel_plan plan = make_for("gfx942", whole, NULL);
     const struct kiln_schedule *schedule = &plan.schedules[0];
     cr_expect_neq(kiln_pipeline_table_bytes(&kiln_contraction_schedule_of(schedule)->pipeline), 0);
     cr_expect_eq(schedule->launch.lds_bytes, 32768);
-    cr_expect_gt(schedule->launch.grid, 304);
+    cr_expect_geq(schedule->launch.grid, 2 * 280);
+    cr_expect_leq(make_for("sm_90", whole, NULL).partition.groups[0].segment_count, 132 / 5);
+    cr_expect_gt(make_for("sm_90", single, NULL).partition.groups[0].segment_count, 132);
 }
 
 /* Three channels of an image's gradient are columns of the narrowest tile. */
