@@ -17,7 +17,7 @@
  *   phases          phases_none.h, phases.h: whether rows of a strided gradient have a k of their own
  *   runs of k       run.h, or none: padding.h and the insides ask it which elements count
  *   padding         padding_none.h, padding.h: whether a NaN may come from padding
- *   insides         inside_points.h, inside_walk.h, inside_table.h, inside_runs.h: how packs know what is inside, if an index is decomposed
+ *   insides         inside_points.h, _rows.h, _walk.h, _table.h, _runs.h: how packs know what is inside, if an index is decomposed
  *   operand sums    operand_sums_none.h, operand_sums.h: whether more work-groups add up rows of an operand
  *   operands        operands.h
  *   pipeline        staged.h, pingpong.h (with make_between.h or make_after.h, and a core), streamed.h, specialized.h

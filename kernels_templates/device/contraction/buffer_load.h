@@ -23,7 +23,7 @@ extern "C" __attribute__((device)) kiln_int4
 kiln_raw_buffer_load(kiln_int4 buffer, int offset, int uniform_offset,
                      int cache) __asm("llvm.amdgcn.raw.buffer.load.v4i32");
 
-/* 16 bytes that lie `offset` bytes behind a pointer that all lanes share; zeros if they are not inside. */
+/* 16 bytes, `offset` bytes from a pointer that all lanes share; zeros if they are not inside. */
 template <class Element>
 KILN_DEVICE void kiln_load_or_zero(const Element *from, unsigned offset, bool is_inside, Element *to)
 {

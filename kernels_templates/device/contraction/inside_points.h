@@ -1,6 +1,5 @@
 /*
- * Each load of a pack is tested by itself: whether it lies inside of the windows. (The other choices: inside_walk.h, inside_table.h,
- * inside_runs.h.)
+ * Each load of a pack is tested by itself: whether it lies inside of the windows. (contraction.hip lists the other choices.)
  */
 #ifndef KILN_DEVICE_CONTRACTION_INSIDE_POINTS_H
 #define KILN_DEVICE_CONTRACTION_INSIDE_POINTS_H

@@ -1,7 +1,6 @@
 /*
  * Packs along runs of k (run.h), where each element counts or not, and accesses of the form RUN: a pack is loaded at once, wherever it
- * begins. Almost all packs count as a whole, and only the others are masked. (The other choices: inside_points.h, inside_walk.h,
- * inside_table.h.)
+ * begins. Almost all packs count as a whole, and only the others are masked. (contraction.hip lists the other choices.)
  */
 #ifndef KILN_DEVICE_CONTRACTION_INSIDE_RUNS_H
 #define KILN_DEVICE_CONTRACTION_INSIDE_RUNS_H

@@ -1,8 +1,8 @@
 /*
  * Packs whose elements may each lie along any axis of k, as in inside_walk.h, where the work-group finds them together. Before a tile
  * of k is fetched, a table in LDS says what each k adds to the operand's offset and coordinates. The other part is the row's. For the
- * pipeline of staged.h with one tile ahead, and one access of the form WALKED, whose operand has the windows. (The other choices:
- * inside_points.h, inside_walk.h, inside_runs.h.) Facts as in inside_walk.h.
+ * pipeline of staged.h with one tile ahead, and one access of the form WALKED, whose operand has the windows. (contraction.hip
+ * lists the other choices.) Facts as in inside_walk.h.
  */
 #ifndef KILN_DEVICE_CONTRACTION_INSIDE_TABLE_H
 #define KILN_DEVICE_CONTRACTION_INSIDE_TABLE_H

@@ -1,6 +1,6 @@
 /*
  * Packs whose elements may each lie along any axis of k: one index is decomposed, and the next ones follow by carries. Loads of accesses
- * of the form WALKED are made on the way. (The other choices: inside_points.h, inside_table.h, inside_runs.h.) Facts of an operand:
+ * of the form WALKED are made on the way. (contraction.hip lists the other choices.) Facts of an operand:
  *   KILN_LEFT_WALKED(use)   use(left, number, type) for each access of the form WALKED
  *   KILN_LEFT_IS_WALKED     whether there is one
  */

@@ -58,7 +58,7 @@ uint32_t kiln_lane_step(const struct kiln_contraction_schedule *contraction)
            kiln_pack_elements(contraction);
 }
 
-/* Tiles of both operands, one for each buffer, and tables behind them. */
+/* Tiles of both operands, one for each buffer, and the tables after them. */
 static uint32_t tiles_bytes(const struct kiln_contraction_schedule *contraction)
 {
     const struct kiln_tile *tile = &contraction->tile;
