@@ -6,11 +6,9 @@
 
 typedef int kiln_int4 __attribute__((ext_vector_type(4)));
 
-/* The fourth word of a descriptor of raw 32-bit elements: AMD's ISA documents of CDNA3, RDNA2, RDNA3 and RDNA4, buffer resources. */
+/* The fourth word of a descriptor of raw 32-bit elements: AMD's ISA documents of CDNA3, RDNA3 and RDNA4, buffer resources. */
 #if defined(__GFX9__)
 #define KILN_BUFFER_WORD 0x00020000
-#elif defined(__GFX10__)
-#define KILN_BUFFER_WORD 0x31014000
 #else
 #define KILN_BUFFER_WORD 0x31004000
 #endif

@@ -1,7 +1,7 @@
 /*
  * Packs that are copied, each from one pixel and tap: what follows from their rows is found before the first tile of k, and kept.
- * Packs outside of the windows are loaded as zeros. For the pipelines of staged_tiles.h on AMD GPUs, offsets of 32 bits, and an operand
- * with windows whose memory runs along k. (contraction.hip lists the other choices.)
+ * Packs outside of the windows are loaded as zeros. For the pipelines of staged_tiles.h on AMD GPUs with matrix instructions, offsets
+ * of 32 bits, and an operand with windows whose memory runs along k. (contraction.hip lists the other choices.)
  */
 #ifndef KILN_DEVICE_CONTRACTION_INSIDE_ROWS_H
 #define KILN_DEVICE_CONTRACTION_INSIDE_ROWS_H

@@ -34,8 +34,9 @@ KILN_DEVICE long long kiln_split_step(const kiln_arguments &arguments, const kil
 {
     if (!KILN_HAS_WHOLE_TAPS)
         return 0;
-    return kiln_offset_along(
-        arguments, split.splits_k ? split.sums[kiln_k_axes.rank - 1] : map.column, step);
+    if (split.splits_k)
+        return kiln_offset_along(arguments, split.sums[kiln_k_axes.rank - 1], step);
+    return kiln_offset_along(arguments, map.column, step);
 }
 
 #define KILN_LOADS_SPLIT(side, n)                                                                  \

@@ -58,7 +58,8 @@ static bool has_buffers(const struct kiln_target *target)
 }
 
 /* True if packs that are copied from one pixel and tap each are loaded with zeros outside of
- * windows: device/contraction/inside_rows.h. */
+ * windows: device/contraction/inside_rows.h. Without matrix instructions LLVM 15 keeps the packs in
+ * scratch memory. */
 static bool loads_zeros(const struct kiln_emission *emission)
 {
     const struct kiln_contraction_schedule *contraction = kiln_contraction_of(emission);
@@ -66,9 +67,10 @@ static bool loads_zeros(const struct kiln_emission *emission)
         contraction->problem.windows.is_right ? &contraction->right : &contraction->left;
     bool is_staged = contraction->pipeline.kind == KILN_PIPELINE_STAGED ||
                      contraction->pipeline.kind == KILN_PIPELINE_PINGPONG;
-    return is_staged && has_buffers(emission->target) && contraction->problem.windows.count != 0 &&
-           contraction->operand_sum.groups == 0 && !emission->schedule->walk.index_is_64bit &&
-           operand->is_along_k && operand->part_count == 1 && operand->pieces == 1 &&
+    return is_staged && has_buffers(emission->target) && contraction->tile.mma != NULL &&
+           contraction->problem.windows.count != 0 && contraction->operand_sum.groups == 0 &&
+           !emission->schedule->walk.index_is_64bit && operand->is_along_k &&
+           operand->part_count == 1 && operand->pieces == 1 &&
            work_of(emission, operand) == WORK_COPY;
 }
 
