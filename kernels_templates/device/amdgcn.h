@@ -37,6 +37,12 @@
 #else
 #define kiln_schedule_fence()
 #endif
+/* Between accesses of LDS by lanes of one wave, which the hardware keeps in order. */
+KILN_DEVICE void kiln_wave_fence()
+{
+    __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "wavefront");
+    __builtin_amdgcn_wave_barrier();
+}
 /* For an offset that stays the same in a loop: the compiler must not know that, or it widens the offset to 64 bits before the
  * loop, and then adds it to the pointer in the loop instead of naming both in the load. */
 #define kiln_keep_offset(offset) __asm__("" : "+v"(offset))

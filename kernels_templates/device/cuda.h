@@ -60,6 +60,7 @@
 
 #define kiln_uniform(value) __shfl_sync(0xffffffffu, (value), 0)
 #define kiln_schedule_fence()
+#define kiln_wave_fence() __syncwarp()
 
 #define kiln_compute_here(number) (void)(number)
 #define kiln_keep_branch()

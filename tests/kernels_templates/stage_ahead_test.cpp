@@ -1,7 +1,7 @@
 /*
  * device/contraction/stage_ahead.h where work-items load halves or quarters of packs, or two packs
- * of a row: the tile in LDS is the one that whole packs are, and lanes that are served together do
- * not meet in a bank.
+ * of a row, and where each of four waves stages a slice of k. The tile in LDS is the one that whole
+ * packs are. Lanes that are served together do not meet in a bank.
  */
 #include "device/host.h"
 
@@ -15,9 +15,11 @@
 typedef unsigned char kiln_element;
 #else
 #define KILN_PACK_ELEMENTS 8
-#define KILN_LEFT_PIECES   2
+#define KILN_LEFT_PIECES   (TEST_RUN == 1 ? 1 : 2)
 typedef unsigned short kiln_element;
 #endif
+/* Runs of one row are packs along k, in slices. */
+#define TEST_WAVES (TEST_RUN == 1 ? 4 : 1)
 #include "device/mma/pack.h"
 
 /* The left operand's tile is TEST_ROWS rows; so is the right one's. */
@@ -29,7 +31,7 @@ typedef unsigned short kiln_element;
 #define KILN_LEFT_RUN         TEST_RUN
 #define KILN_RIGHT_RUN        1
 #define KILN_RIGHT_PIECES     1
-#define KILN_LEFT_IS_ALONG_K  0
+#define KILN_LEFT_IS_ALONG_K  (TEST_RUN == 1)
 #define KILN_RIGHT_IS_ALONG_K 1
 
 namespace {
@@ -80,11 +82,13 @@ typedef place kiln_right_lane;
         return elements_of(inputs.row + r, inputs.k + first, elements);                            \
     }
 enum : unsigned { kiln_left_lane_run = 1, kiln_right_lane_run = 2 };
-TEST_OPERAND(left, 4)
+TEST_OPERAND(left, KILN_PACK_ELEMENTS / KILN_LEFT_PIECES)
 TEST_OPERAND(right, KILN_PACK_ELEMENTS)
 
-#define KILN_STAGE_ITEM  test_item
-#define KILN_STAGE_ITEMS KILN_BLOCK
+#define KILN_STAGE_ITEM       (test_item % KILN_STAGE_ITEMS)
+#define KILN_STAGE_ITEMS      (KILN_BLOCK / TEST_WAVES)
+#define KILN_STAGE_PACKS      (KILN_ROW_PACKS / TEST_WAVES)
+#define KILN_STAGE_FIRST_PACK (test_item / KILN_STAGE_ITEMS * KILN_STAGE_PACKS)
 #include "device/contraction/make.h"
 #include "device/contraction/stage_ahead.h"
 
@@ -126,7 +130,8 @@ unsigned wrong_elements()
     return wrong;
 }
 
-/* Of sixteen lanes that store eight bytes each, or 32 that store four, in each of a run's rows. */
+/* Lanes that all banks serve at once: 8 that store 16 bytes, 16 that store 8, or 32 that store 4. A
+ * run's rows are stored one after the other. */
 unsigned conflicts()
 {
     unsigned found = 0;
@@ -134,8 +139,8 @@ unsigned conflicts()
         for (unsigned r = 0; r < TEST_RUN; r++) {
             bool is_taken[TOGETHER] = {};
             for (test_item = first; test_item < first + TOGETHER; test_item++) {
-                const kiln_part_of_tile unit =
-                    kiln_locate_unit_of_turn(0, TEST_RUN, false, TEST_ROWS, KILN_LEFT_PIECES, 1);
+                const kiln_part_of_tile unit = kiln_locate_unit_of_turn(
+                    0, TEST_RUN, KILN_LEFT_IS_ALONG_K, TEST_ROWS, KILN_LEFT_PIECES, 1);
                 const unsigned at =
                     kiln_part_place(unit, 0, TEST_ROWS, r, 0) * KILN_LEFT_PIECES + unit.piece;
                 found += is_taken[at % TOGETHER];

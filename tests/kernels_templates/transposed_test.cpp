@@ -111,8 +111,10 @@ void kiln_read_transposed(const void *from, unsigned *)
     addresses[test_lane][read_count++] = reinterpret_cast<uintptr_t>(from);
 }
 
-#define KILN_STAGE_ITEM  test_item
-#define KILN_STAGE_ITEMS KILN_BLOCK
+#define KILN_STAGE_ITEM       test_item
+#define KILN_STAGE_ITEMS      KILN_BLOCK
+#define KILN_STAGE_PACKS      KILN_ROW_PACKS
+#define KILN_STAGE_FIRST_PACK 0
 #define KILN_DEVICE_CONTRACTION_OPERAND_H
 #include "device/contraction/transposed.h"
 

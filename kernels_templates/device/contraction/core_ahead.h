@@ -17,11 +17,11 @@ KILN_DEVICE void kiln_core(const kiln_arguments &arguments, const kiln_pack *til
 {
     enum { TURNS = KILN_STEPS / KILN_WAVES_K, PHASES = IS_COMPUTED && TURNS >= 4 ? 2 : 1 };
     kiln_fragment left[2][KILN_FRAGMENTS_M], right[2][KILN_FRAGMENTS_N];
-    kiln_load_fragments(tile, starts, wave_k, left[0], right[0]);
+    kiln_load_fragments(tile, starts, wave_k * TURNS, left[0], right[0]);
     KILN_UNROLL
     for (unsigned turn = 0; turn < TURNS; turn++) {
         if (turn + 1 < TURNS)
-            kiln_load_fragments(tile, starts, (turn + 1) * KILN_WAVES_K + wave_k,
+            kiln_load_fragments(tile, starts, wave_k * TURNS + turn + 1,
                                 left[(turn + 1) % 2], right[(turn + 1) % 2]);
         kiln_schedule_fence();
         if (turn + 1 == TURNS)

@@ -15,9 +15,9 @@ KILN_DEVICE void kiln_core(const kiln_arguments &arguments, const kiln_pack *til
 {
     (void)arguments, (void)left_stage, (void)right_stage, (void)packs;
     KILN_MMA_STEPS
-    for (unsigned step = 0; step < KILN_STEPS; step += KILN_WAVES_K) {
+    for (unsigned turn = 0; turn < KILN_STEPS / KILN_WAVES_K; turn++) {
         kiln_fragment left[KILN_FRAGMENTS_M], right[KILN_FRAGMENTS_N];
-        kiln_load_fragments(tile, starts, step + wave_k, left, right);
+        kiln_load_fragments(tile, starts, wave_k * (KILN_STEPS / KILN_WAVES_K) + turn, left, right);
         kiln_multiply_fragments(left, right, sums);
     }
 }

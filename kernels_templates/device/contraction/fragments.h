@@ -6,8 +6,25 @@
 
 #include "device/contraction/tile.h"
 
-#define KILN_STAGE_ITEM  kiln_work_item()
-#define KILN_STAGE_ITEMS KILN_BLOCK
+/*
+ * Waves that share nothing but k stage what they multiply: a slice of each row. They do not wait for each other until all of k is
+ * multiplied.
+ */
+#define KILN_WAVES_ARE_APART                                                                       \
+    (KILN_WAVES_M * KILN_WAVES_N == 1 && KILN_WAVES_K > 1 && KILN_LEFT_IS_ALONG_K && KILN_RIGHT_IS_ALONG_K)
+#if KILN_WAVES_ARE_APART
+#define KILN_STAGE_ITEM       (kiln_work_item() % KILN_WAVE_SIZE)
+#define KILN_STAGE_ITEMS      KILN_WAVE_SIZE
+#define KILN_STAGE_PACKS      (KILN_ROW_PACKS / KILN_WAVES_K)
+#define KILN_STAGE_FIRST_PACK (kiln_work_item() / KILN_WAVE_SIZE * KILN_STAGE_PACKS)
+#define kiln_tile_barrier()   kiln_wave_fence()
+#else
+#define KILN_STAGE_ITEM       kiln_work_item()
+#define KILN_STAGE_ITEMS      KILN_BLOCK
+#define KILN_STAGE_PACKS      KILN_ROW_PACKS
+#define KILN_STAGE_FIRST_PACK 0
+#define kiln_tile_barrier()   kiln_barrier()
+#endif
 
 #include "device/contraction/stage_ahead.h"
 

@@ -214,7 +214,8 @@ KILN_DEVICE void kiln_load_access(const kiln_arguments &arguments, const kiln_ma
     KILN_##SIDE##_INPUTS_##number(KILN_PREPARE)                                                    \
     KILN_UNROLL                                                                                    \
     for (unsigned e = 0; e < kiln_##side##_elements; e++)                                          \
-        kiln_##side##_element_##number(out[e] KILN_##SIDE##_INPUTS_##number(KILN_INPUT_ELEMENT));
+        kiln_##side##_element_##number(out[e] KILN_##SIDE##_INPUTS_##number(KILN_INPUT_ELEMENT));  \
+    kiln_pair_rounded(out);
 
 #define KILN_PREPARE(side, SIDE, n, form) KILN_PREPARE_##form(side, SIDE, n)
 #define KILN_PREPARE_ELEMENTS(side, SIDE, n)

@@ -1,6 +1,7 @@
 /*
  * Staging of tile after tile by all work-items: offsets that stay the same in all tiles of k are computed once (_begin); then
- * kiln_<side>_fetch_ahead loads a tile and kiln_<side>_store_ahead writes it to LDS.
+ * kiln_<side>_fetch_ahead loads a tile and kiln_<side>_store_ahead writes it to LDS. The KILN_STAGE_ITEMS work-items stage
+ * KILN_STAGE_PACKS packs of each row, from KILN_STAGE_FIRST_PACK on.
  *
  * For each operand, from the prelude KILN_<SIDE>_RUN, _IS_ALONG_K and _PIECES. From operands.h kiln_<side>_source, _inputs;
  * kiln_<side>_lane with _locate (fills it) and _keep (once a tile); kiln_<side>_load_at and _pack.
@@ -53,13 +54,13 @@ KILN_DEVICE kiln_part_of_tile kiln_locate_unit_of_turn(unsigned turn, unsigned r
         unit.pack = together / groups * packs_abreast + index / abreast % packs_abreast;
         unit.piece = index / 8 % pieces;
     } else if (is_along_k) {
-        const unsigned row_units = KILN_ROW_PACKS / lane_run;
+        const unsigned row_units = KILN_STAGE_PACKS / lane_run;
         if (KILN_STAGE_ITEMS % row_units == 0 && KILN_IS_APART(KILN_STAGE_ITEMS / row_units))
             unit.more_rows = first / row_units;
         else
             index += first;
         unit.row = index / row_units;
-        unit.pack = index % row_units * lane_run;
+        unit.pack = KILN_STAGE_FIRST_PACK + index % row_units * lane_run;
     } else {
         const bool is_apart =
             KILN_STAGE_ITEMS % runs == 0 && KILN_IS_APART(KILN_STAGE_ITEMS / runs);
@@ -119,7 +120,7 @@ KILN_DEVICE void kiln_put_part(kiln_pack *to, const kiln_part_of_tile &unit, con
 }
 
 #define KILN_STAGE_AHEAD(side, SIDE, rows, parts)                                                  \
-    KILN_STAGE_UNITS(side, SIDE, rows, KILN_STAGED_SHAPE)                                          \
+    KILN_STAGE_UNITS(side, SIDE, rows, KILN_STAGE_PACKS)                                           \
     enum { KILN_##SIDE##_PARTS = KILN_##SIDE##_UNITS * KILN_##SIDE##_PIECES };                     \
     struct kiln_##side##_lanes {                                                                   \
         kiln_##side##_lane at[KILN_##SIDE##_TURNS];                                                \

@@ -42,14 +42,16 @@ KILN_DEVICE void kiln_multiply(const kiln_arguments &arguments, const kiln_task 
                 arguments, shared + offset, starts, wave.k, left[n], right[n], packs, sums);
             kiln_schedule_fence();
             if (KILN_BUFFERS == 1)
-                kiln_barrier();
+                kiln_tile_barrier();
             else
                 offset = KILN_TILE_PACKS - offset;
             kiln_put_next(arguments, left[n], right[n], packs,
                           kiln_fetches_next(step, staging.steps), shared + offset);
-            kiln_barrier();
+            kiln_tile_barrier();
         }
     }
+    if (KILN_WAVES_ARE_APART)
+        kiln_barrier();
 }
 
 #endif

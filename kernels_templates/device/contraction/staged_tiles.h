@@ -93,7 +93,7 @@ KILN_DEVICE void kiln_stage_first(const kiln_arguments &arguments, const kiln_ta
     }
     if (kiln_fetches_next(0, staging.steps))
         kiln_fill_table(arguments, staging, KILN_WHOLE_K);
-    kiln_barrier();
+    kiln_tile_barrier();
 }
 
 /* After a tile was fetched: to the next one, unless that was the last. */

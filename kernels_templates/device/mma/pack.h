@@ -107,6 +107,31 @@ KILN_DEVICE kiln_pack kiln_pack_of(const kiln_element (&elements)[KILN_PACK_ELEM
 }
 
 /*
+ * Halves that were just rounded, as words. LLVM then rounds the second half of a pair into the upper part of the first one's register.
+ * It must not see through the first one: it would multiply in pairs on CDNA and round apart.
+ */
+template <class Element, unsigned COUNT>
+KILN_DEVICE void kiln_pair_rounded(Element (&)[COUNT])
+{
+}
+#if defined(__AMDGCN__) && defined(__GFX9__)
+template <unsigned COUNT>
+KILN_DEVICE void kiln_pair_rounded(_Float16 (&elements)[COUNT])
+{
+    typedef _Float16 pair __attribute__((ext_vector_type(2)));
+    KILN_UNROLL
+    for (unsigned e = 0; e + 1 < COUNT; e += 2) {
+        pair both;
+        _Float16 first = elements[e];
+        __asm__("" : "+v"(first));
+        both[0] = first;
+        both[1] = elements[e + 1];
+        __builtin_memcpy(elements + e, &both, sizeof both);
+    }
+}
+#endif
+
+/*
  * The place of a lane's pack, the lane_row-th from `row` and lane_pack-th from `pack`, which are multiples of powers of two above
  * those, is a sum: kiln_lane_place, of which a lane has few different ones, and kiln_lane_offset, which is the same for all lanes.
  * Where shapes cross by 7 the first one is all of it.

@@ -272,12 +272,15 @@ double kiln_find_load_excess(const struct kiln_contraction_problem *problem,
     const uint32_t access_bits = 128;
     uint32_t elements = lane_run * kiln_pack_elements(problem->contraction);
     double loads = 0, bits = 0;
-    if (!has_blocks(problem, operand) || kiln_runs_along_rows(problem, operand))
+    if (kiln_runs_along_rows(problem, operand))
         return 1;
     for (uint32_t i = 0; i < problem->group->access_count; i++) {
         const struct kiln_access *memory = &problem->group->accesses[i];
         uint32_t own = elements * kiln_dtype_info(memory->dtype)->bits;
-        if (memory->place != operand->places[0])
+        bool is_along_k = problem->contraction->accesses[i].k_repeat != 0 ||
+                          problem->schedule->accesses[i].strides[KILN_STRIDE_COLUMN] != 0;
+        /* Without k, rows are neighbours: few lines. */
+        if (memory->place != operand->places[0] || !is_along_k)
             continue;
         if (kiln_shares_block(problem, i, elements))
             loads++;
@@ -285,7 +288,7 @@ double kiln_find_load_excess(const struct kiln_contraction_problem *problem,
             loads += (own + access_bits - 1) / access_bits;
         bits = own > bits ? own : bits;
     }
-    return loads * access_bits / bits;
+    return bits == 0 ? 1 : loads * access_bits / bits;
 }
 
 /*
@@ -391,11 +394,13 @@ static uint32_t staged_lane_run(const struct kiln_contraction_problem *problem,
     uint32_t items = producers != 0 ? producers : problem->schedule->launch.block;
     uint32_t pack = kiln_pack_elements(contraction);
     uint32_t row_packs = contraction->tile.k / pack;
+    /* A wave may stage its slice of each row by itself. */
+    uint32_t slice_packs = row_packs / contraction->tile.waves_k;
     uint32_t run = LONGEST_LANE_RUN;
     if (!has_blocks(problem, operand) || !operand->is_along_k || operand->vector == 1 ||
         operand->part_count != 1 || kiln_is_operand_split(problem, operand))
         return 1;
-    while (run > 1 && (row_packs % run != 0 || tile_rows * row_packs / run < items ||
+    while (run > 1 && (slice_packs % run != 0 || tile_rows * row_packs / run < items ||
                        !may_load_together(problem, operand, run * pack)))
         run /= 2;
     return run;

@@ -38,8 +38,8 @@ bool kiln_has_whole_loads(const struct kiln_contraction_problem *problem,
 /* Neighbouring packs along k that a lane of a streamed kernel loads together,
  * kiln_streamed_pipeline.lane_run: more than 1 if an operand has packed elements or blocks. */
 uint32_t kiln_choose_lane_run(const struct kiln_contraction_problem *problem);
-/* Loads of a lane's packs of an operand along k, to loads of 16 bytes of the elements alone. It is
- * 1 for operands without blocks. */
+/* Loads of a lane's packs of an operand along k, relative to loads of 16 bytes of its elements: 2
+ * where packs of halves are loaded from bytes. */
 double kiln_find_load_excess(const struct kiln_contraction_problem *problem,
                              const struct kiln_operand_schedule *operand, uint32_t lane_run);
 /* True if a lane that loads so many elements together has one element of the access for all. */

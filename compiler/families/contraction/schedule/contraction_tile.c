@@ -7,7 +7,8 @@
 
 enum {
     SMALLEST_TILE = 32,
-    SCALAR_TILE = 64, /* the largest without matrix instructions */
+    MFMA_WAVES_APART = 4, /* twice as many elsewhere, where a wave has half of the lanes */
+    SCALAR_TILE = 64,     /* the largest without matrix instructions */
     NARROW_TILE = 16,
     MIDDLE_TILE = 64,
     LARGE_TILE = 128,
@@ -76,6 +77,8 @@ static const struct candidate candidates[] = {
     {FOR_MOST, KILN_PIPELINE_STAGED, 64, 64, 2, 2, 2, 256, 1, 32, 0.35},
     {FOR_MOST | FOR_SINGLE_TAPS, KILN_PIPELINE_STAGED, 32, 32, 2, 2, 1, 64, 2, 16, 0.10},
     {FOR_MOST, KILN_PIPELINE_STAGED, 32, 32, 1, 1, 8, 512, 1, 16, 0.22},
+    {FOR_MOST, KILN_PIPELINE_STAGED, 32, 32, 1, 1, 4, 512, 1, 16, 0.22},
+    {FOR_MOST, KILN_PIPELINE_STAGED, 16, 16, 1, 1, 4, 512, 1, 16, 0.10},
     {FOR_STREAMS, KILN_PIPELINE_STREAMED, 16, 16, 1, 1, 8, 0, 0, 16, 0.10},
     {FOR_STREAMS, KILN_PIPELINE_STREAMED, 16, 64, 1, 1, 8, 0, 0, 16, 0.20},
     {FOR_MOST, KILN_PIPELINE_STREAMED, 64, 16, 1, 1, 8, 0, 0, 16, 0.20},
@@ -433,6 +436,7 @@ static bool is_worth_trying(const struct kiln_tile_problem *problem,
                             const struct kiln_contraction_schedule *tried)
 {
     bool is_deep = candidate->buffers == 1 && candidate->tile_m > SMALLEST_TILE;
+    bool is_apart = candidate->waves_k != 1 && candidate->tile_m <= SMALLEST_TILE;
     bool has_more_waves = candidate->waves_n == 4;
     if ((tried->tile.mma == NULL && candidate->tile_m > SCALAR_TILE) ||
         is_one_too_many(problem, candidate, tried) || is_text_long(problem, tried))
@@ -440,13 +444,19 @@ static bool is_worth_trying(const struct kiln_tile_problem *problem,
     switch (candidate->kind) {
     case KILN_PIPELINE_STAGED:
         return (!is_deep || is_deep_tile_worth_it(tried)) &&
+               (!is_apart ||
+                (candidate->waves_k == MFMA_WAVES_APART) == is_deep_tile_worth_it(tried)) &&
                (candidate->tile_m != LARGE_TILE ||
                 has_more_waves == are_registers_short(problem, tried));
     case KILN_PIPELINE_PINGPONG:
         return problem->forced->form == KILN_CONTRACTION_PINGPONG ||
                (kiln_is_cdna3_or_later(problem->target) && has_pingpong_registers(problem, tried));
     default:
-        return true;
+        /* Waves that stage for themselves load whole lines of both operands. */
+        return is_forced(problem->forced) || !is_deep_tile_worth_it(tried) ||
+               tried->problem.windows.count != 0 || problem->lane_run > 1 ||
+               problem->left.is_along_rows || problem->right.is_along_rows ||
+               candidate->tile_m == candidate->tile_n;
     }
 }
 
