@@ -34,10 +34,8 @@ struct tile {
     bool is_left_kept;
 };
 
-/* The same where there are no more rows than a matrix instruction has: one wave does them. Of few
- * columns at a time more of these small work-groups fit a compute unit. Waves of 32 work-items are
- * two, of which one has rows that do not exist: what one alone stages takes more registers than it
- * has. */
+/* The same where there are no more rows than a matrix instruction has: waves have the same rows. Of
+ * few columns at a time more of these small work-groups fit a compute unit. */
 static struct tile narrow_tile(const struct kiln_target *target,
                                const struct kiln_contraction_schedule *products, int64_t size)
 {
@@ -46,7 +44,7 @@ static struct tile narrow_tile(const struct kiln_target *target,
     /* Fragments take twice the registers there. */
     bool has_large_fragments = products->tile.mma->layout == KILN_MMA_LAYOUT_WMMA_REPLICATED;
     return (struct tile){
-        .rows = kiln_attention_fragment_rows(products, target, false) * (is_small ? 2 : 1),
+        .rows = kiln_attention_fragment_rows(products, target, false),
         .columns = has_large_fragments             ? 16
                    : is_cuda && size <= LARGE_HEAD ? 64
                                                    : 32,
@@ -54,6 +52,18 @@ static struct tile narrow_tile(const struct kiln_target *target,
         .row_parts = 1,
         .is_left_kept = !is_small,
     };
+}
+
+/* Waves of AMD GPUs that share the few rows: as many as have whole parts of the result's columns. A
+ * single wave would issue all instructions that stage the tiles, and nothing else runs meanwhile
+ * where there are few batches. */
+static uint32_t narrow_waves(const struct kiln_target *target, int64_t columns)
+{
+    uint32_t waves = 1;
+    while (target->kind == KILN_TARGET_AMDGPU && waves < WAVES &&
+           round_up(columns, STEP) % (2 * waves * STEP) == 0)
+        waves *= 2;
+    return waves;
 }
 
 /* Of two first products, with one result and with two: those of gradients. */
@@ -295,7 +305,7 @@ const char *kiln_choose_attention_tile(const struct kiln_target *target,
            products->tile.n * bytes > tile.columns * HALF_BYTES)
         products->tile.n /= 2;
     products->tile.k = round_up(k, step_k > STEP ? step_k : STEP);
-    attention->tile.waves_d = 1;
+    attention->tile.waves_d = is_narrow ? narrow_waves(target, attention->most_d) : 1;
     attention->tile.d = is_fold ? products->tile.n : result_columns(attention, target);
     products->pipeline.staged.buffers = tile.buffers;
     attention->tile.row_parts = tile.row_parts;
