@@ -78,16 +78,20 @@ static const struct tile *find_gradient_tile(const struct kiln_target *target,
     static const struct tile mfma[2][COUNT] = {
         {{64, 128, 64, 1, 4, true}, {128, 128, 32, 1, 4, true}, {INT64_MAX, 64, 32, 1, 4, true}},
         {{64, 128, 32, 1, 4, true}, {128, 64, 32, 1, 4, true}, {INT64_MAX, 64, 32, 1, 4, true}}};
-    static const struct tile wmma[2][COUNT] = {
-        {{64, 64, 16, 1, 1, false}, {128, 64, 16, 1, 1, false}, {INT64_MAX, 64, 16, 1, 2, false}},
+    static const struct tile replicated[2][COUNT] = {
+        {{64, 64, 16, 1, 2, true}, {128, 64, 16, 1, 1, false}, {INT64_MAX, 64, 16, 1, 2, false}},
         {{64, 64, 16, 1, 2, false}, {128, 64, 16, 1, 2, false}, {INT64_MAX, 64, 16, 1, 2, false}}};
+    static const struct tile wmma[2][COUNT] = {
+        {{64, 64, 16, 1, 2, true}, {128, 64, 16, 1, 2, true}, {INT64_MAX, 64, 16, 1, 2, false}},
+        {{64, 64, 16, 1, 2, true}, {128, 64, 16, 1, 2, false}, {INT64_MAX, 64, 16, 1, 2, false}}};
     static const struct tile scalar = {INT64_MAX, 64, 32, 1, 1, false};
     static const struct tile host = {INT64_MAX, 32, 64, 1, 1, false};
     if (products->tile.mma == NULL)
         return target->wave_size == 1 ? &host : &scalar;
     return products->tile.mma->layout == KILN_MMA_LAYOUT_MMA_SYNC ? cuda[has_two_values]
            : products->tile.mma->layout == KILN_MMA_LAYOUT_MFMA   ? mfma[has_two_values]
-                                                                  : wmma[has_two_values];
+           : products->tile.mma->layout == KILN_MMA_LAYOUT_WMMA   ? wmma[has_two_values]
+                                                                  : replicated[has_two_values];
 }
 
 static const struct tile *find_tile(const struct kiln_target *target,
@@ -100,9 +104,9 @@ static const struct tile *find_tile(const struct kiln_target *target,
     static const struct tile mfma[COUNT] = {
         {64, 128, 64, 1, 2, true}, {128, 128, 64, 1, 4, true}, {INT64_MAX, 64, 32, 1, 2, false}};
     static const struct tile replicated[COUNT] = {
-        {64, 64, 32, 1, 1, true}, {128, 64, 32, 1, 1, false}, {INT64_MAX, 64, 16, 1, 2, false}};
+        {64, 64, 32, 1, 2, true}, {128, 64, 32, 1, 2, false}, {INT64_MAX, 64, 16, 1, 2, false}};
     static const struct tile wmma[COUNT] = {
-        {64, 64, 64, 1, 1, true}, {128, 64, 32, 1, 1, false}, {INT64_MAX, 64, 16, 1, 2, false}};
+        {64, 64, 64, 1, 2, true}, {128, 64, 32, 1, 2, true}, {INT64_MAX, 64, 16, 1, 2, false}};
     static const struct tile scalar[COUNT] = {
         {64, 64, 32, 1, 1, false}, {128, 64, 32, 1, 1, false}, {INT64_MAX, 64, 32, 1, 1, false}};
     static const struct tile host[COUNT] = {
