@@ -40,6 +40,9 @@ enum {
     FOR_NARROW_RUNS = 1 << 3, /* with many rows and few columns */
     FOR_SINGLE_TAPS = 1 << 4, /* weights whose taps are found one by one */
     FOR_FEW_COLUMNS = 1 << 5, /* channels of an image's gradient, or filters */
+    /* Bytes of WMMA with both operands along their rows. With 128 bytes of k a work-item stages
+     * quarters of packs, which it loads 16 bytes at a time, and has registers for it. */
+    FOR_BYTES_ACROSS = 1 << 6,
     FOR_WIDE = FOR_OTHERS | FOR_RUNS,
     FOR_MOST = FOR_WIDE | FOR_NARROW_RUNS,
     FOR_STREAMS = FOR_MOST | FOR_FEW_FILTERS | FOR_FEW_COLUMNS, /* a lane finds its own elements */
@@ -62,6 +65,9 @@ struct candidate {
  * of 128 bytes all of it. */
 static const struct candidate candidates[] = {
     {FOR_WIDE, KILN_PIPELINE_PINGPONG, 256, 256, 2, 4, 1, 128, 1, 32, 0.55},
+    {FOR_BYTES_ACROSS, KILN_PIPELINE_STAGED, 128, 128, 4, 4, 1, 128, 2, 32, 0.45},
+    {FOR_BYTES_ACROSS, KILN_PIPELINE_STAGED, 128, 128, 2, 4, 1, 128, 2, 32, 0.45},
+    {FOR_BYTES_ACROSS, KILN_PIPELINE_STAGED, 64, 64, 2, 2, 1, 128, 2, 32, 0.30},
     {FOR_WIDE, KILN_PIPELINE_STAGED, 128, 128, 2, 2, 1, 128, 1, 32, 0.50},
     {FOR_WIDE, KILN_PIPELINE_STAGED, 128, 128, 2, 2, 1, 64, 2, 32, 0.40},
     {FOR_WIDE, KILN_PIPELINE_STAGED, 128, 128, 2, 4, 1, 64, 2, 32, 0.35},
@@ -408,6 +414,17 @@ static bool is_one_too_many(const struct kiln_tile_problem *problem,
     return has_other && candidate->tile_m == MIDDLE_TILE && candidate->tile_n == MIDDLE_TILE;
 }
 
+static bool are_bytes_across(const struct kiln_tile_problem *problem,
+                             const struct kiln_contraction_schedule *contraction)
+{
+    const struct kiln_mma *mma = kiln_mma_find(problem->target, contraction->staged, SMALLEST_TILE);
+    return (mma->layout == KILN_MMA_LAYOUT_WMMA ||
+            mma->layout == KILN_MMA_LAYOUT_WMMA_REPLICATED) &&
+           kiln_dtype_info(contraction->staged)->bytes == 1 && problem->are_operands_loaded &&
+           problem->left.is_along_rows && problem->left.is_whole && problem->right.is_along_rows &&
+           problem->right.is_whole && contraction->problem.windows.count == 0;
+}
+
 /* Kinds of products (FOR_...) whose candidates suit this one: all where a tile is forced. */
 static uint32_t products_of(const struct kiln_tile_problem *problem,
                             const struct kiln_contraction_schedule *contraction)
@@ -420,6 +437,8 @@ static uint32_t products_of(const struct kiln_tile_problem *problem,
     if (kiln_mma_find(problem->target, contraction->staged, SMALLEST_TILE) == NULL ||
         product->products != 1 || problem->limits->held_elems < LARGE_TILE)
         return FOR_OTHERS;
+    if (are_bytes_across(problem, contraction))
+        return FOR_OTHERS | FOR_BYTES_ACROSS;
     if (has_taps && !problem->right.is_whole)
         return FOR_SINGLE_TAPS;
     if (has_windows && !has_taps && product->n <= SMALLEST_TILE && product->m >= LARGE_TILE)
@@ -441,6 +460,9 @@ static bool is_worth_trying(const struct kiln_tile_problem *problem,
     if ((tried->tile.mma == NULL && candidate->tile_m > SCALAR_TILE) ||
         is_one_too_many(problem, candidate, tried) || is_text_long(problem, tried))
         return false;
+    if (candidate->products == FOR_BYTES_ACROSS && candidate->tile_m == LARGE_TILE)
+        return (candidate->waves_m == 4) ==
+               (tried->tile.mma->layout == KILN_MMA_LAYOUT_WMMA_REPLICATED);
     switch (candidate->kind) {
     case KILN_PIPELINE_STAGED:
         return (!is_deep || is_deep_tile_worth_it(tried)) &&

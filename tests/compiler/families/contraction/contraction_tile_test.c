@@ -148,6 +148,24 @@ Test(contraction_tile, few_rows_have_waves_along_k_and_many_have_large_tiles)
                   "its k is less than a tile");
 }
 
+Test(contraction_tile, bytes_across_k_have_room_for_quarters_of_packs)
+{
+    static const char *const names[] = {"gfx1100", "gfx1201"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct kiln_target target = find_target(names[i]);
+        struct kiln_tile_problem problem = make_problem(&target, KILN_DTYPE_I8);
+        struct kiln_contraction_schedule contraction = {.staged = KILN_DTYPE_I8,
+                                                        .problem.products = 1,
+                                                        .problem.m = 4096,
+                                                        .problem.n = 4096,
+                                                        .problem.k = 4096};
+        problem.left.is_along_rows = problem.right.is_along_rows = true;
+        cr_assert_null(kiln_choose_contraction_tile(&problem, &contraction));
+        cr_expect_eq(contraction.tile.k, 128, "%s", names[i]);
+        cr_expect_eq(contraction.tile.m, 128, "%s", names[i]);
+    }
+}
+
 static bool takes_turns(const struct kiln_tile_problem *problem, uint32_t windows)
 {
     struct kiln_contraction_schedule contraction = {.problem.m = 8192,
