@@ -34,8 +34,8 @@ struct tile {
     bool is_left_kept;
 };
 
-/* The same where there are no more rows than a matrix instruction has: waves have the same rows. Of
- * few columns at a time more of these small work-groups fit a compute unit. */
+/* The same where there are no more rows than a matrix instruction has: waves have the same rows.
+ * More of these small work-groups fit a compute unit if they have few columns at a time. */
 static struct tile narrow_tile(const struct kiln_target *target,
                                const struct kiln_contraction_schedule *products, int64_t size)
 {
