@@ -65,7 +65,8 @@ typedef place kiln_left_lane;
 typedef place kiln_right_lane;
 
 #define TEST_OPERAND(side, elements)                                                               \
-    void kiln_##side##_locate(const kiln_arguments &, unsigned, unsigned, place &)                 \
+    void kiln_##side##_locate(const kiln_arguments &, const kiln_##side##_source &, unsigned,      \
+                              unsigned, place &)                                                   \
     {                                                                                              \
     }                                                                                              \
     void kiln_##side##_keep(place &)                                                               \
@@ -109,8 +110,8 @@ unsigned wrong_elements()
         kiln_right_stage right;
         kiln_left_lanes left_lanes;
         kiln_right_lanes right_lanes;
-        kiln_left_begin(arguments, TEST_ROWS, left_lanes);
-        kiln_right_begin(arguments, TEST_ROWS, right_lanes);
+        kiln_left_begin(arguments, {}, TEST_ROWS, left_lanes);
+        kiln_right_begin(arguments, {}, TEST_ROWS, right_lanes);
         kiln_left_fetch_ahead(arguments, left, left_lanes, TEST_ROWS, KILN_WHOLE_K);
         kiln_right_fetch_ahead(arguments, right, right_lanes, TEST_ROWS, KILN_WHOLE_K);
         /* Pieces in two steps, as between products; runs of packs at once. */

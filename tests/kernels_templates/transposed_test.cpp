@@ -77,7 +77,8 @@ enum : unsigned {
     kiln_right_elements = KILN_PACK_ELEMENTS
 };
 #define TEST_OPERAND(side)                                                                         \
-    void kiln_##side##_locate(const kiln_arguments &, unsigned, unsigned, kiln_##side##_lane &)    \
+    void kiln_##side##_locate(const kiln_arguments &, const kiln_##side##_source &, unsigned,      \
+                              unsigned, kiln_##side##_lane &)                                      \
     {                                                                                              \
     }                                                                                              \
     void kiln_##side##_keep(kiln_##side##_lane &)                                                  \
@@ -130,7 +131,7 @@ void stage(unsigned rest)
     for (test_item = 0; test_item < KILN_BLOCK; test_item++) {
         kiln_left_stage left;
         kiln_left_lanes lanes;
-        kiln_left_begin(arguments, KILN_TILE_M, lanes);
+        kiln_left_begin(arguments, {}, KILN_TILE_M, lanes);
         kiln_left_fetch_ahead(arguments, left, lanes, KILN_TILE_M, rest);
         kiln_left_store_ahead(arguments, left, rest, tile);
     }

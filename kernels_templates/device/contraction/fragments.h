@@ -11,7 +11,8 @@
  * multiplied.
  */
 #define KILN_WAVES_ARE_APART                                                                       \
-    (KILN_WAVES_M * KILN_WAVES_N == 1 && KILN_WAVES_K > 1 && KILN_LEFT_IS_ALONG_K && KILN_RIGHT_IS_ALONG_K)
+    (KILN_WAVES_M * KILN_WAVES_N == 1 && KILN_WAVES_K > 1 && KILN_LEFT_IS_ALONG_K &&               \
+     KILN_RIGHT_IS_ALONG_K && KILN_TABLES_PACKS == 0)
 #if KILN_WAVES_ARE_APART
 #define KILN_STAGE_ITEM       (kiln_work_item() % KILN_WAVE_SIZE)
 #define KILN_STAGE_ITEMS      KILN_WAVE_SIZE
