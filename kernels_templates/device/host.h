@@ -69,7 +69,7 @@ static thread_local struct kiln_host_group *kiln_host_group_now __attribute__((u
 
 #define kiln_uniform(value) (value)
 #define kiln_schedule_fence()
-#define kiln_wave_fence()
+#define kiln_wave_fence() kiln_host_wait(kiln_host_group_now, kiln_host_item, KILN_WAVE_SIZE)
 #define kiln_compute_here(number) (void)(number)
 #define kiln_keep_branch()
 #define KILN_ARGUMENTS_AGAIN(type, arguments, name) const type &name = arguments

@@ -468,7 +468,7 @@ Test(kiln_explain, shows_the_models_times_and_the_tiles_that_lost)
     expect(kiln.out, "by the model (not measured), bound by ");
     expect(kiln.out, "schedules by the model, without the launch (not measured)\n");
     cr_expect_eq(count_of(kiln.out, " us, chosen: "), 1, "%s", kiln.out);
-    expect(kiln.out, " us, chosen: streamed 64x16x128, waves 1x1x8\n");
+    expect(kiln.out, " us, chosen: streamed 64x16x64, waves 1x1x8\n");
     cr_expect_eq(count_of(kiln.out, " us, no faster by the model: plain "), 2, "%s", kiln.out);
     kiln = KILN("explain", "-t", "gfx942", "--json", path);
     json_t *document = parse_json(kiln.out);

@@ -44,7 +44,7 @@ KILN_DEVICE kiln_coordinates kiln_coordinates_of_rows(const kiln_arguments &argu
                                                       const kiln_corner &corner, unsigned row)
 {
     kiln_coordinates at;
-    const kiln_index m =
+    [[maybe_unused]] const kiln_index m =
         kiln_split_index(arguments, corner.batch, rows, corner.first_row + row);
 #define KILN_ROW_COORDINATE(w)                                                                     \
     at.c[w] = kiln_coordinate_of_row(arguments, kiln_windows[w], corner.batch, m);
