@@ -4,8 +4,8 @@
 # usage: code_objects_test.sh KILN "TARGET[:I/N]..." CACHE_DIR SAMPLES FOLDER...
 #
 # Each graph of SAMPLES and the folders is compiled for each target, which checks every code object (machine, symbol, kernarg,
-# LDS, no scratch); for a target with I/N the I-th of N parts of them. Then the instructions of samples with contiguous float and
-# half operands must be 128-bit global loads and stores.
+# LDS, no scratch); for a target with I/N the I-th of N parts of them, unless there are only SAMPLES. Then the instructions of
+# samples with contiguous float and half operands must be 128-bit global loads and stores.
 set -euo pipefail
 
 kiln=$1 cache=$3 samples=$4
@@ -43,7 +43,7 @@ for target in "${wanted[@]}"; do
         continue
     fi
     targets+=("$name")
-    if [[ $target == "$name" ]]; then
+    if [[ $target == "$name" ]] || ((${#folders[@]} == 0)); then
         whole+=("$name")
     else
         compile "$name" --shard "${target#*:}" "$samples" "${folders[@]}"
