@@ -1,4 +1,4 @@
-/* What is known of an operation without its program. */
+/* Facts about an operation that hold without its program. */
 #include "compiler/ir/ir.h"
 
 static const struct kiln_opcode_info opcodes[KILN_OP_COUNT] = {

@@ -78,7 +78,7 @@ static void check_share(int share)
         check_family((enum kiln_hostile_family)family);
 }
 
-/* Shares run beside each other, and each has its own time. */
+/* Shares run at the same time, and each has its own limit. */
 #define SHARE(share)                                                                               \
     Test(large_graphs, memory_and_kernels_follow_the_nodes_##share, .timeout = 240)                \
     {                                                                                              \
