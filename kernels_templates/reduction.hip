@@ -66,6 +66,10 @@
 #error "the lanes of a wave merge what the waves of a row have left"
 #endif
 
+#if KILN_GROUPS_OF_ROW > 1 && KILN_WAVES_PER_ROW == 1
+#error "work-groups of a cluster merge after their waves, and read local memory that these share"
+#endif
+
 /* All work-items have the same number of steps, and whole turns of them. */
 #if KILN_SIZES_ARE_ARGUMENTS
 #define KILN_ARE_ROWS_WHOLE (KILN_ITEMS_ALONG_KEPT == 1)

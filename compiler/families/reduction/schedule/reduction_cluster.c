@@ -7,9 +7,9 @@
 
 enum {
     FIRST_WITH_CLUSTERS = 90,  /* sm_90 */
-    MAX_GROUPS = 8,            /* of a cluster that every such GPU can launch */
-    LONG_ROW_BYTES = 64 << 10, /* that one work-group has no good use of */
-    MIN_WAVES = 4,
+    MAX_GROUPS = 8,            /* the largest portable cluster size */
+    LONG_ROW_BYTES = 64 << 10, /* of all operands; rows up to this size stay in one work-group */
+    MIN_WAVES = 4, /* of a work-group; their merge in local memory comes before the cluster's */
     /* Registers that hold a row, if a step needs few others; fewer, if there are moments or values
      * that are costly to compute twice. On an H100 RMSNorm of x + residual of 100003 halves reaches
      * 0.76 of a copy with 104 of them, and 0.50 with 56. A layer norm of 32767 floats reaches 0.64
@@ -39,7 +39,10 @@ uint32_t kiln_choose_groups_of_row(const struct kiln_reduction_problem *problem,
         if (problem->reads[i] > 1 && schedule->accesses[i].strides[walk->rank - 1] != 0)
             bytes += walk->cols * kiln_dtype_info(problem->group->accesses[i].dtype)->bytes;
     }
-    while (bytes > LONG_ROW_BYTES && groups < MAX_GROUPS && bytes / groups > GROUP_BYTES)
+    uint64_t steps = walk->cols / walk->vector_elems;
+    uint64_t fewest_steps = MIN_WAVES * problem->target->wave_size;
+    while (bytes > LONG_ROW_BYTES && groups < MAX_GROUPS && bytes / groups > GROUP_BYTES &&
+           steps / (2 * groups) >= fewest_steps)
         groups *= 2;
     return groups;
 }

@@ -301,7 +301,7 @@ static void lay_out_rows(const struct kiln_reduction_problem *problem,
         while (items < limit && !kiln_can_hold_rows(problem, schedule, items, 1))
             items *= 2;
     }
-    while (leaves_a_third_idle(problem, schedule, items) &&
+    while (!is_cluster && leaves_a_third_idle(problem, schedule, items) &&
            fills_target(problem, rows * items / 2) &&
            (!kiln_gains_from_holding(problem) ||
             kiln_can_hold_rows(problem, schedule, items / 2, 1))) {

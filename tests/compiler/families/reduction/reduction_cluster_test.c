@@ -12,13 +12,10 @@ struct cluster {
     bool has_cluster_text;
 };
 
-static struct cluster cluster_of(const char *target, enum reduction_content content,
-                                 enum kiln_dtype dtype, int64_t rows, int64_t columns)
+static struct cluster cluster_of_case(const char *target, const struct reduction_case *reduction)
 {
-    struct reduction_case reduction = {
-        .content = content, .rank = 2, .dims = {rows, columns}, .reduced_axes = 2, .dtype = dtype};
     struct ir_fixture *fixture = reduction_fixture_create(target);
-    struct kiln_fusion_group group = reduction_fixture_group(fixture, &reduction);
+    struct kiln_fusion_group group = reduction_fixture_group(fixture, reduction);
     struct kiln_schedule schedule = reduction_fixture_schedule(fixture, &group);
     struct cluster cluster = {.reduction = *kiln_reduction_schedule_of(&schedule),
                               .launch = schedule.launch};
@@ -35,6 +32,14 @@ static struct cluster cluster_of(const char *target, enum reduction_content cont
         strstr(kernel.source, "KILN_DEVICE void kiln_cluster_wait()") != NULL;
     ir_fixture_destroy(fixture);
     return cluster;
+}
+
+static struct cluster cluster_of(const char *target, enum reduction_content content,
+                                 enum kiln_dtype dtype, int64_t rows, int64_t columns)
+{
+    struct reduction_case reduction = {
+        .content = content, .rank = 2, .dims = {rows, columns}, .reduced_axes = 2, .dtype = dtype};
+    return cluster_of_case(target, &reduction);
 }
 
 Test(reduction_cluster, work_groups_of_a_cluster_share_long_rows)
@@ -64,6 +69,28 @@ Test(reduction_cluster, work_groups_of_a_cluster_share_long_rows)
             cr_expect_eq(reduction->items_along_reduced, cases[i].items, "%d: %u",
                          (int)cases[i].columns, reduction->items_along_reduced);
         }
+    }
+}
+
+Test(reduction_cluster, short_rows_of_many_operands_have_waves_to_merge)
+{
+    static const struct {
+        uint32_t operands;
+        int64_t columns;
+    } cases[] = {{7, 2720}, {13, 1360}, {16, 1025}, {16, 1100}, {16, 1300}, {40, 1024}, {40, 600}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct reduction_case reduction = {.content = REDUCTION_SOFTMAX,
+                                           .rank = 2,
+                                           .dims = {16384, cases[i].columns},
+                                           .reduced_axes = 2,
+                                           .dtype = KILN_DTYPE_F32,
+                                           .addend_count = cases[i].operands - 1};
+        struct cluster cluster = cluster_of_case("sm_90", &reduction);
+        cr_expect(
+            cluster.reduction.groups_of_row == 1 ||
+                (cluster.reduction.items_along_reduced >= 128 && cluster.launch.lds_bytes > 0),
+            "%u of %d: %u groups of %u work-items", cases[i].operands, (int)cases[i].columns,
+            cluster.reduction.groups_of_row, cluster.reduction.items_along_reduced);
     }
 }
 

@@ -59,6 +59,13 @@ static void append_content(struct ir_fixture *fixture, const struct reduction_ca
         kiln_ir_reduced_domain(ir, reduction->dims, reduction->rank, reduction->reduced_axes);
     if (ir->ops[x].scalar != KILN_SCALAR_F32 && ir->ops[x].scalar != KILN_SCALAR_F64)
         x = kiln_ir_convert(ir, x, KILN_SCALAR_F32);
+    for (uint32_t i = 0; i < reduction->addend_count; i++) {
+        uint32_t tensor = make_tensor(fixture, reduction, KILN_TENSOR_INPUT, 0);
+        uint32_t addend = kiln_ir_load(ir, &fixture->graph, tensor);
+        if (ir->ops[addend].scalar != ir->ops[x].scalar)
+            addend = kiln_ir_convert(ir, addend, ir->ops[x].scalar);
+        x = kiln_ir_binary(ir, KILN_OP_ADD, x, addend);
+    }
     switch (reduction->content) {
     case REDUCTION_SUM:
         store(fixture, reduction, kiln_ir_reduce(ir, KILN_OP_REDUCE_SUM, x, rows),

@@ -26,6 +26,7 @@ struct reduction_case {
     bool is_reversed;      /* in memory the first axis is the fastest */
     enum kiln_dtype dtype;
     uint32_t segment_count; /* 0 as 1 */
+    uint32_t addend_count;  /* further tensors like x; their sum takes its place */
 };
 
 /* A fixture with this target. */
