@@ -126,7 +126,8 @@ uint32_t kiln_vector_alignment(const struct kiln_target *target, enum kiln_dtype
     return bytes * vector_elems < KILN_ACCESS_BYTES ? bytes * vector_elems : KILN_ACCESS_BYTES;
 }
 
-/* True if every vector along `axis` starts at a multiple of `vector` elements of the operand. */
+/* True if every vector along `axis` starts at a multiple of `vector` elements of the operand.
+ * Skewed vectors do where row r starts at r times the stride. */
 static bool keeps_alignment(const struct kiln_schedule *schedule, const struct kiln_access *access,
                             const struct kiln_access_schedule *layout, uint32_t axis,
                             int64_t vector)
@@ -135,7 +136,8 @@ static bool keeps_alignment(const struct kiln_schedule *schedule, const struct k
     if (skew == 0 && !kiln_vectors_keep_multiples(schedule, axis))
         return false;
     for (uint32_t i = 0; i < schedule->walk.rank; i++) {
-        if (i != axis && (layout->strides[i] - skew) % vector != 0)
+        if (i != axis &&
+            ((layout->strides[i] - skew) % vector != 0 || (skew != 0 && layout->repeats[i] != 0)))
             return false;
     }
     return access->segment_stride % vector == 0 || layout->strides[axis] == access->segment_stride;

@@ -61,7 +61,8 @@ static uint32_t choose_skew(const struct kiln_reduction_problem *problem,
         return 0;
     uint32_t skew = 0;
     for (uint32_t i = 0; i < group->access_count; i++) {
-        if (is_dense[i] && schedule->accesses[i].strides[0] != 0)
+        if (is_dense[i] && schedule->accesses[i].strides[0] != 0 &&
+            schedule->accesses[i].repeats[0] == 0)
             skew = (uint32_t)schedule->accesses[i].strides[0] % vector;
     }
     return skew;

@@ -71,6 +71,20 @@ Test(row_ends, operands_with_other_rows_than_the_result_are_not_aligned)
     ir_fixture_destroy(ends.fixture);
 }
 
+/* As the scale of blocks of several rows, which starts anew in each of these. */
+Test(row_ends, operands_whose_rows_repeat_are_not_aligned)
+{
+    struct ends ends = ends_of("sm_90", REDUCTION_SOFTMAX, KILN_DTYPE_F32, 10007);
+    const struct kiln_walk *walk = &ends.schedule.walk;
+    cr_assert_eq(walk->skew_elems, 3);
+    ends.schedule.accesses[0].alignment_bytes = 4;
+    ends.schedule.accesses[0].repeats[0] = 32;
+    kiln_set_vector_access(&ends.fixture->graph, &ends.fixture->target, &ends.schedule, &ends.group,
+                           0, 1);
+    cr_expect(kiln_access_is_unaligned(&ends.group, &ends.fixture->target, &ends.schedule, 0));
+    ir_fixture_destroy(ends.fixture);
+}
+
 Test(row_ends, without_skew_the_shape_decides_what_is_aligned)
 {
     static const struct {
