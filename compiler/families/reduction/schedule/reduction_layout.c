@@ -583,6 +583,6 @@ void kiln_lay_out_reduction(const struct kiln_schedule_task *task,
     schedule->walk.vector_elems = choose_vector(&problem, schedule, is_dense);
     problem.groups_of_row = kiln_choose_groups_of_row(&problem, schedule);
     choose_layout(&problem, schedule);
-    kiln_choose_row_ends(&problem, is_dense, schedule);
+    kiln_choose_row_ends(task->graph, &problem, is_dense, schedule);
     choose_modes(task->graph, &problem, schedule);
 }

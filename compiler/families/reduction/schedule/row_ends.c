@@ -1,5 +1,7 @@
 #include "compiler/families/reduction/schedule/row_ends.h"
 
+#include "compiler/schedule/vector_access.h"
+
 enum { STEPS_OF_LONG_ROW = 4 }; /* of a work-item that holds its row, at most, if vectors move */
 
 static bool has_packed_elements(const struct kiln_fusion_group *group)
@@ -47,31 +49,37 @@ static uint32_t choose_moved_elems(const struct kiln_target *target,
 }
 
 /* kiln_walk.skew_elems. A vector that is not aligned takes 15 instructions to load on CUDA, and 50
- * to store (device/unaligned.h). So rows of the last result decide where vectors begin. */
-static uint32_t choose_skew(const struct kiln_reduction_problem *problem,
-                            const struct kiln_schedule *schedule, const bool *is_dense)
+ * to store (device/unaligned.h). So rows of the last result decide where vectors begin, if its
+ * pointer is promised to be aligned. */
+static void choose_skew(const struct kiln_graph *graph,
+                        const struct kiln_reduction_problem *problem, const bool *is_dense,
+                        struct kiln_schedule *schedule)
 {
     const struct kiln_fusion_group *group = problem->group;
     uint32_t vector = schedule->walk.vector_elems;
+    bool is_aligned = false;
     if (problem->target->kind != KILN_TARGET_CUDA || problem->has_short_lines ||
         problem->sizes != KILN_LAYOUT_OF_SIZES || schedule->walk.rank != 2 ||
         schedule->walk.reduced_axes != 2 || schedule->walk.end != 0 ||
         group->role == KILN_ROLE_COMBINE || has_packed_elements(group) ||
         schedule->walk.cols < 2 * (uint64_t)vector)
-        return 0;
-    uint32_t skew = 0;
+        return;
     for (uint32_t i = 0; i < group->access_count; i++) {
-        if (is_dense[i] && schedule->accesses[i].strides[0] != 0 &&
-            schedule->accesses[i].repeats[0] == 0)
-            skew = (uint32_t)schedule->accesses[i].strides[0] % vector;
+        const struct kiln_access_schedule *access = &schedule->accesses[i];
+        if (!is_dense[i] || access->strides[0] == 0 || access->repeats[0] != 0)
+            continue;
+        schedule->walk.skew_elems = (uint32_t)access->strides[0] % vector;
+        is_aligned = kiln_vector_is_aligned(graph, problem->target, schedule, group, i, 1);
     }
-    return skew;
+    if (!is_aligned)
+        schedule->walk.skew_elems = 0;
 }
 
-void kiln_choose_row_ends(const struct kiln_reduction_problem *problem, const bool *is_dense,
+void kiln_choose_row_ends(const struct kiln_graph *graph,
+                          const struct kiln_reduction_problem *problem, const bool *is_dense,
                           struct kiln_schedule *schedule)
 {
-    schedule->walk.skew_elems = choose_skew(problem, schedule, is_dense);
+    choose_skew(graph, problem, is_dense, schedule);
     if (problem->moves_back && schedule->walk.skew_elems == 0)
         schedule->walk.moved_elems = choose_moved_elems(problem->target, schedule);
 }

@@ -9,7 +9,8 @@ bool kiln_may_move_back(const struct kiln_reduction_problem *problem,
                         const struct kiln_schedule *schedule);
 
 /* Sets kiln_walk.moved_elems and skew_elems. The schedule has its layout. */
-void kiln_choose_row_ends(const struct kiln_reduction_problem *problem, const bool *is_dense,
+void kiln_choose_row_ends(const struct kiln_graph *graph,
+                          const struct kiln_reduction_problem *problem, const bool *is_dense,
                           struct kiln_schedule *schedule);
 
 #endif

@@ -71,6 +71,21 @@ Test(row_ends, operands_with_other_rows_than_the_result_are_not_aligned)
     ir_fixture_destroy(ends.fixture);
 }
 
+Test(row_ends, nothing_is_skewed_for_a_result_without_the_alignment)
+{
+    struct reduction_case reduction = {.content = REDUCTION_SOFTMAX,
+                                       .rank = 2,
+                                       .dims = {4096, 10007},
+                                       .reduced_axes = 2,
+                                       .dtype = KILN_DTYPE_F16};
+    struct ir_fixture *fixture = reduction_fixture_create("sm_90");
+    struct kiln_fusion_group group = reduction_fixture_group(fixture, &reduction);
+    fixture->tensors[group.accesses[group.access_count - 1].tensor].alignment_bytes = 2;
+    struct kiln_schedule schedule = reduction_fixture_schedule(fixture, &group);
+    cr_expect_eq(schedule.walk.skew_elems, 0);
+    ir_fixture_destroy(fixture);
+}
+
 /* As the scale of blocks of several rows, which starts anew in each of these. */
 Test(row_ends, operands_whose_rows_repeat_are_not_aligned)
 {
