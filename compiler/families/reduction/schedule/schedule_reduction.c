@@ -172,11 +172,15 @@ static void print_reduction(const struct kiln_schedule *schedule,
     else
         kiln_buffer_printf(buffer, "%" PRIu32 " pass%s over memory", reduction->passes.pass_count,
                            reduction->passes.pass_count == 1 ? "" : "es");
-    if (reduction->segment_count > 1)
+    if (reduction->groups_of_row > 1)
+        kiln_buffer_printf(buffer, ", cluster of %" PRIu32, reduction->groups_of_row);
+    else if (reduction->segment_count > 1)
         kiln_buffer_printf(buffer, ", %" PRIu32 " segments", reduction->segment_count);
     if (schedule->launch.lds_bytes != 0)
         kiln_buffer_printf(buffer, ", lds %" PRIu32 " bytes", schedule->launch.lds_bytes);
     kiln_buffer_printf(buffer, ", vector %" PRIu32, schedule->walk.vector_elems);
+    if (schedule->walk.skew_elems != 0)
+        kiln_buffer_printf(buffer, " skewed by %" PRIu32, schedule->walk.skew_elems);
 }
 
 static void describe_reduction(const struct kiln_schedule *schedule, struct kiln_buffer *buffer)
@@ -210,7 +214,7 @@ static void explain_reduction(const struct kiln_schedule *schedule,
     };
     const struct kiln_reduction_schedule *reduction = kiln_reduction_schedule_of(schedule);
     const char *line = kiln_reduction_is_columns(reduction) ? "column" : "row";
-    uint32_t items = reduction->items_along_reduced;
+    uint32_t items = reduction->items_along_reduced * reduction->groups_of_row;
     uint32_t passes = reduction->passes.pass_count;
     kiln_buffer_printf(buffer, "  %s by a rule: the last axis is %s; %" PRIu32 " %s a %s, %s\n",
                        kiln_reduction_is_columns(reduction) ? "columns" : "rows",

@@ -1,6 +1,8 @@
 #include "compiler/families/reduction/schedule/reduction_schedule.h"
 
 #include "compiler/emit/emit.h"
+#include "compiler/schedule/schedule_family.h"
+#include "compiler/schedule/schedule_group.h"
 #include "tests/compiler/families/reduction/reduction_fixture.h"
 
 #include <criterion/criterion.h>
@@ -92,6 +94,30 @@ Test(reduction_cluster, short_rows_of_many_operands_have_waves_to_merge)
             "%u of %d: %u groups of %u work-items", cases[i].operands, (int)cases[i].columns,
             cluster.reduction.groups_of_row, cluster.reduction.items_along_reduced);
     }
+}
+
+Test(reduction_cluster, prints_and_explains_what_was_chosen)
+{
+    struct reduction_case softmax = {.content = REDUCTION_SOFTMAX,
+                                     .rank = 2,
+                                     .dims = {512, 50257},
+                                     .reduced_axes = 2,
+                                     .dtype = KILN_DTYPE_F32};
+    struct ir_fixture *fixture = reduction_fixture_create("sm_90");
+    struct kiln_fusion_group group = reduction_fixture_group(fixture, &softmax);
+    struct kiln_schedule schedule = reduction_fixture_schedule(fixture, &group);
+    struct kiln_buffer text;
+    kiln_buffer_init(&text);
+    kiln_schedule_print(&schedule, &group, &text);
+    cr_expect_not_null(strstr(kiln_buffer_text(&text), ", cluster of 8, "), "%s",
+                       kiln_buffer_text(&text));
+    cr_expect_not_null(strstr(kiln_buffer_text(&text), ", vector 4 skewed by 1, "), "%s",
+                       kiln_buffer_text(&text));
+    kiln_schedule_family(schedule.family)->explain(&schedule, &fixture->target, &text);
+    cr_expect_not_null(strstr(kiln_buffer_text(&text), "; 1024 work-items share a row, "), "%s",
+                       kiln_buffer_text(&text));
+    kiln_buffer_fini(&text);
+    ir_fixture_destroy(fixture);
 }
 
 Test(reduction_cluster, an_entry_more_is_for_the_other_work_groups)
