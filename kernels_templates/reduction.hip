@@ -391,7 +391,7 @@ KILN_DEVICE void kiln_merge_row([[maybe_unused]] kiln_shared &shared, typename P
         kiln_cluster_wait();
 #endif
 #if KILN_WAVES_PER_ROW > 1
-    /* Nobody may still read what an earlier merge has left. A cluster has waited for that. */
+    /* Entries of an earlier merge must have been read. A cluster has waited for that. */
     if (KILN_GROUPS_OF_ROW == 1 && (!Pass::is_first || KILN_HAS_TURNS))
         kiln_barrier();
 #if !KILN_IS_COLUMNS

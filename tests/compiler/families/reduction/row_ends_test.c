@@ -86,7 +86,7 @@ Test(row_ends, nothing_is_skewed_for_a_result_without_the_alignment)
     ir_fixture_destroy(fixture);
 }
 
-/* As the scale of blocks of several rows, which starts anew in each of these. */
+/* As the scale of a block quantisation, which several rows share. */
 Test(row_ends, operands_whose_rows_repeat_are_not_aligned)
 {
     struct ends ends = ends_of("sm_90", REDUCTION_SOFTMAX, KILN_DTYPE_F32, 10007);
