@@ -78,6 +78,13 @@ void kiln_emit_turns(const struct kiln_emission *emission, struct kiln_buffer *s
     kiln_emit_constant("VECTOR", schedule->walk.vector_elems, source);
 }
 
+void kiln_emit_chunk_header(const struct kiln_emission *emission,
+                            struct kiln_template_inclusion *inclusion, struct kiln_buffer *source)
+{
+    if (kiln_shares_out_chunks(emission))
+        kiln_template_append(inclusion, "device/chunk_of_cache.h", source);
+}
+
 void kiln_emit_turns_header(const struct kiln_emission *emission,
                             struct kiln_template_inclusion *inclusion, struct kiln_buffer *source)
 {

@@ -67,6 +67,9 @@ void kiln_emit_turns(const struct kiln_emission *emission, struct kiln_buffer *s
 
 /* ---- for the families' `headers` and `forms` ---- */
 
+/* device/chunk_of_cache.h where the KILN_CHUNK of kiln_emit_turns calls it. */
+void kiln_emit_chunk_header(const struct kiln_emission *emission,
+                            struct kiln_template_inclusion *inclusion, struct kiln_buffer *source);
 /* device/turns.h or turns_none.h, for templates with KILN_TURN_KERNEL. */
 void kiln_emit_turns_header(const struct kiln_emission *emission,
                             struct kiln_template_inclusion *inclusion, struct kiln_buffer *source);

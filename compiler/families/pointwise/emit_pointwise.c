@@ -206,8 +206,7 @@ static void emit_headers(const struct kiln_emission *emission,
 {
     if (kiln_emission_is_tiled(emission))
         kiln_template_append(inclusion, "device/tile.h", source);
-    if (kiln_shares_out_chunks(emission))
-        kiln_template_append(inclusion, "device/chunk_of_cache.h", source);
+    kiln_emit_chunk_header(emission, inclusion, source);
     kiln_emit_size_headers(emission, inclusion, source);
     kiln_emit_access_headers(emission, inclusion, source);
     kiln_emit_operation_headers(emission, inclusion, source);

@@ -425,6 +425,7 @@ static void emit_defines(const struct kiln_emission *emission, struct kiln_buffe
 static void emit_headers(const struct kiln_emission *emission,
                          struct kiln_template_inclusion *inclusion, struct kiln_buffer *source)
 {
+    kiln_emit_chunk_header(emission, inclusion, source);
     kiln_template_append(inclusion, "device/pooling.h", source);
     kiln_emit_size_headers(emission, inclusion, source);
     kiln_emit_access_headers(emission, inclusion, source);

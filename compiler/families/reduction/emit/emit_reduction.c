@@ -206,8 +206,7 @@ static void emit_headers(const struct kiln_emission *emission,
 {
     const struct kiln_reduction_passes *passes =
         &kiln_reduction_schedule_of(emission->schedule)->passes;
-    if (kiln_shares_out_chunks(emission))
-        kiln_template_append(inclusion, "device/chunk_of_cache.h", source);
+    kiln_emit_chunk_header(emission, inclusion, source);
     kiln_emit_size_headers(emission, inclusion, source);
     kiln_emit_access_headers(emission, inclusion, source);
     for (uint32_t i = 0; i < passes->accumulator_count; i++) {
