@@ -20,8 +20,8 @@
  *   KILN_IS_COLUMNS, KILN_ITEMS_ALONG_REDUCED, KILN_ITEMS_ALONG_KEPT
  *   KILN_KEPT                                number of rows; in `columns`, of vectors of rows
  *   KILN_STEPS, KILN_HAS_TAILS, KILN_TAILS   of a row
- *   KILN_ARE_SKEWED                          true if rows differ in them, since vectors start where those of memory do: the two
- *                                            numbers follow from share.position then, and tails lie at both ends
+ *   KILN_ARE_SKEWED                          true if the numbers of steps and tails depend on the row, since vectors start where
+ *                                            those of memory do: they follow from share.position, and tails lie at both ends
  *   KILN_IS_SEGMENTED, KILN_SEGMENTS         true if work-groups share a row; the number of them
  *   KILN_GROUPS_OF_ROW                       work-groups of a cluster that share a row and merge (device/cluster.h): its segments
  *   KILN_SEGMENTS_TAKE_TURNS                 as the work-items of a row do; otherwise each has a stretch of it
@@ -114,6 +114,8 @@ struct kiln_share {
 #else
 #define KILN_TAILS_AT_ONCE 1
 #endif
+/* Skewed rows have more tails, and load them before the vectors: their latency overlaps that of the vectors. */
+#define KILN_TAILS_AHEAD (KILN_ARE_SKEWED ? KILN_RESIDENT_TAILS : 0)
 
 /* What is loaded, from pass to pass where it stays. */
 struct kiln_held {
@@ -302,7 +304,6 @@ KILN_DEVICE void kiln_walk(const kiln_arguments &arguments, const kiln_share &sh
 
 #if KILN_HAS_TAILS
 
-/* Skewed rows have more tails, and load them before the vectors: so nobody waits for them. */
 template <class Pass>
 KILN_DEVICE void kiln_load_tail(const kiln_arguments &arguments, const kiln_share &share,
                                 kiln_index tail, kiln_inputs_element &inputs)
@@ -318,7 +319,7 @@ kiln_load_tails_ahead(const kiln_arguments &arguments, const kiln_share &share,
                       kiln_inputs_element (&inputs)[KILN_TAILS_AT_ONCE])
 {
     KILN_UNROLL
-    for (unsigned i = 0; i < KILN_RESIDENT_TAILS * KILN_ARE_SKEWED; i++) {
+    for (unsigned i = 0; i < KILN_TAILS_AHEAD; i++) {
         const kiln_index tail = share.tail + i * KILN_STRIDE;
         if (tail < share.end_of_tails)
             kiln_load_tail<Pass>(arguments, share, tail, inputs[i]);
@@ -332,7 +333,7 @@ KILN_DEVICE void kiln_do_tail(const kiln_arguments &arguments, const kiln_share 
 {
     kiln_position position = share.position;
     kiln_locate_tail(arguments, tail, position);
-    if (KILN_RESIDENT_TAILS * KILN_ARE_SKEWED == 0)
+    if (KILN_TAILS_AHEAD == 0)
         Pass::load_element(arguments, position, inputs);
     Pass::update_element(arguments, position, row, inputs, merged);
 }

@@ -271,13 +271,17 @@ void kiln_emit_row_locations(const struct kiln_emission *emission, struct kiln_b
     if (schedule->walk.skew_elems != 0)
         kiln_buffer_printf(source,
                            "    position.head = ((kiln_index)0 - position.c0 * %" PRIu32
-                           "u) %% KILN_VECTOR;\n}\n"
+                           "u) %% KILN_VECTOR;\n",
+                           schedule->walk.skew_elems);
+    kiln_buffer_append_text(source, "}\n");
+    if (schedule->walk.skew_elems != 0)
+        kiln_buffer_printf(source,
                            "KILN_DEVICE kiln_index kiln_steps_of_row(const kiln_position &position)"
-                           "\n{\n    return (%" PRIu64 "u - position.head) / KILN_VECTOR;\n",
-                           schedule->walk.skew_elems, cols);
+                           "\n{\n    return (%" PRIu64 "u - position.head) / KILN_VECTOR;\n}\n",
+                           cols);
     kiln_buffer_append_text(
         source,
-        "}\nKILN_DEVICE void kiln_locate_step(const kiln_arguments &arguments, kiln_index rest, "
+        "KILN_DEVICE void kiln_locate_step(const kiln_arguments &arguments, kiln_index rest, "
         "kiln_position &position)\n{\n    (void)arguments, (void)rest;\n");
     if (!is_columns && schedule->walk.reduced_axes != 1u << (schedule->walk.rank - 1))
         kiln_emit_split(emission, "    ", "position.column = ", " * KILN_VECTOR",
