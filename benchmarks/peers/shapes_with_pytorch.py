@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The graphs of `kiln bench --sweep shapes` beside torch.compile: both in one process, taking turns,
+"""The graphs of `kiln bench --sweep shapes` next to torch.compile: both in one process, taking turns,
 replayed from CUDA graphs. README.md in this folder."""
 
 from __future__ import annotations

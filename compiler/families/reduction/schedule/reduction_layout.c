@@ -47,7 +47,6 @@ enum {
     MAX_NEIGHBOURS = 64,
     TAIL_TIME = 8,
     MIN_HELD_ACCESS_BYTES = 8,
-    STEPS_PER_ITEM = 4,
     MAX_BLOCK = 1024,
     GROUPS_PER_UNIT = 2,
     MAX_LDS_BYTES = 32768,
@@ -272,7 +271,7 @@ static void lay_out_rows(const struct kiln_reduction_problem *problem,
         items = kiln_items_of_cluster(problem, schedule);
         reduction->items_rule = KILN_ITEMS_CLUSTER;
     } else if (steps > 2 && steps * step_bytes > SHORT_ROW_BYTES) {
-        items = kiln_ceil_power_of_two(kiln_ceil_div(steps, STEPS_PER_ITEM));
+        items = kiln_ceil_power_of_two(kiln_ceil_div(steps, KILN_STEPS_PER_ITEM));
         uint32_t together = problem->has_short_lines ? kiln_max_u32(problem->tuning->sector_bytes,
                                                                     SHORT_LINE_SECTOR_BYTES)
                                                      : problem->tuning->sector_bytes;
@@ -294,7 +293,7 @@ static void lay_out_rows(const struct kiln_reduction_problem *problem,
                !suffices_for_class(problem, steps, items) &&
                (kiln_holds_too_much(problem, schedule, items) ||
                 (problem->sizes == KILN_LAYOUT_OF_CLASS && items > 1 &&
-                 kiln_steps_of_item(schedule, items) > STEPS_PER_ITEM)) &&
+                 kiln_steps_of_item(schedule, items) > KILN_STEPS_PER_ITEM)) &&
                kiln_can_hold_rows(problem, schedule, 2 * items, 1))
             items *= 2;
         /* A row that cannot be held should at least find fewer others in the caches. */

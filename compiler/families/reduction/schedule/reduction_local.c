@@ -83,9 +83,9 @@ static bool wastes_work_items(uint64_t cols, uint32_t widest)
  * On CUDA unaligned vectors of words are cheap: a layer norm of 1023 floats reaches 0.88 of a copy
  * on an H100 with them, and 0.80 from local memory. Longer rows have skewed vectors there, which
  * are aligned (kiln_walk.skew_elems): a softmax of 8191 floats reaches 0.98 with them, and 0.71
- * from local memory. Rows with an operand of their own length, such as a scale, gather it from
- * local memory on: RMSNorm of 4097 halves reaches 0.85, and 0.96 with vectors. Layer norm of halves
- * does not gain (0.75 and 0.67).
+ * from local memory. Where rows lie in local memory, an operand of their own length, such as a
+ * scale, is gathered: RMSNorm of 4097 halves reaches 0.85, and 0.96 with vectors. Layer norm of
+ * halves does not gain (0.75 and 0.67).
  */
 static bool gains_from_local_rows(const struct kiln_reduction_problem *problem,
                                   const struct kiln_schedule *schedule)

@@ -14,6 +14,7 @@ enum {
     KILN_SMALL_BLOCK = 64,  /* fewest work-items of a work-group that is shrunk for others */
     KILN_LARGE_BLOCK = 512, /* most work-items of which each has all registers */
     KILN_MAX_STEPS_IN_FLIGHT = 8,
+    KILN_STEPS_PER_ITEM = 4, /* of a row, as a rule; a longer one's tail is little of it */
 };
 
 /* The sizes that one layout serves. */

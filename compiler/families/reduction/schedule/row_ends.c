@@ -2,8 +2,6 @@
 
 #include "compiler/schedule/vector_access.h"
 
-enum { STEPS_OF_LONG_ROW = 4 }; /* of a work-item that holds its row, at most, if vectors move */
-
 static bool has_packed_elements(const struct kiln_fusion_group *group)
 {
     bool any = false;
@@ -44,7 +42,7 @@ static uint32_t choose_moved_elems(const struct kiln_target *target,
     uint64_t turn = (uint64_t)reduction->items_along_reduced * reduction->segment_count;
     bool is_even = turn >= target->wave_size && schedule->walk.cols / vector % turn == 0;
     bool is_long =
-        !kiln_reduction_is_held(reduction) || reduction->steps_per_item > STEPS_OF_LONG_ROW;
+        !kiln_reduction_is_held(reduction) || reduction->steps_per_item > KILN_STEPS_PER_ITEM;
     return cut == 0 || is_even || is_long ? 0 : vector - cut;
 }
 
