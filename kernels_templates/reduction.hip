@@ -114,7 +114,7 @@ struct kiln_share {
 #else
 #define KILN_TAILS_AT_ONCE 1
 #endif
-/* Skewed rows have more tails, and load them before the vectors: their latency overlaps that of the vectors. */
+/* Skewed rows have more tails, and load them before the vectors, so that both are in flight at once. */
 #define KILN_TAILS_AHEAD (KILN_ARE_SKEWED ? KILN_RESIDENT_TAILS : 0)
 
 /* What is loaded, from pass to pass where it stays. */
