@@ -11,7 +11,7 @@
 struct kiln_rows {
     kiln_score_row values[KILN_FRAGMENTS_M][KILN_CHAIN_ROWS];
     kiln_sum most[KILN_FRAGMENTS_M][KILN_CHAIN_ROWS]; /* x so far */
-    kiln_sum base[KILN_FRAGMENTS_M][KILN_CHAIN_ROWS];
+    kiln_sum shift[KILN_FRAGMENTS_M][KILN_CHAIN_ROWS]; /* of exponents; infinity: nothing was visible */
     kiln_sum sum[KILN_FRAGMENTS_M][KILN_CHAIN_ROWS]; /* of the exponentials of this lane */
 };
 
@@ -41,7 +41,7 @@ KILN_DEVICE void kiln_rows_start(const kiln_arguments &arguments, const kiln_sco
         if (!is_first)
             continue;
         rows.most[i][r] = -__builtin_inff();
-        rows.base[i][r] = -__builtin_inff();
+        rows.shift[i][r] = __builtin_inff();
         rows.sum[i][r] = 0;
     }
 }

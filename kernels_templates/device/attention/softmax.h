@@ -3,6 +3,9 @@
  *
  * Exponentials are relative to a base of their row. It follows the row's maximum only when that is so much larger that the
  * exponentials would be: results are rescaled then, and once more after the last tile.
+ *
+ * The base exists only as what is added to exponents, rounded as it is there. If the maximum itself were the base, each
+ * exponential would be wrong by that rounding, which grows with the maximum.
  */
 #ifndef KILN_DEVICE_ATTENTION_SOFTMAX_H
 #define KILN_DEVICE_ATTENTION_SOFTMAX_H
@@ -126,23 +129,21 @@ KILN_DEVICE void kiln_find_x(const kiln_arguments &arguments, const kiln_score_s
     }
 }
 
-/* The x whose exponential is 1: 0 for a row without visible columns, whose maximum is -infinity. */
-KILN_DEVICE kiln_sum kiln_finite_base(kiln_sum base)
+/* 0 for a row without visible columns, whose maximum is -infinity. */
+KILN_DEVICE kiln_sum kiln_finite_shift(kiln_sum shift)
 {
-    return base == -__builtin_inff() ? (kiln_sum)0 : base;
+    return shift == __builtin_inff() ? (kiln_sum)0 : shift;
 }
 
-/* Bases where they are the largest x so far. */
-KILN_DEVICE void kiln_rebase(kiln_sum factor, kiln_rows &rows, kiln_results &results)
+/* Multiplies what a row has so far by the exponential of an exponent. */
+KILN_DEVICE void kiln_rescale(const kiln_of_rows &exponents, kiln_rows &rows, kiln_results &results)
 {
     kiln_of_rows scale;
     KILN_UNROLL
     for (unsigned i = 0; i < KILN_FRAGMENTS_M; i++)
         KILN_UNROLL
     for (unsigned r = 0; r < KILN_CHAIN_ROWS; r++) {
-        const kiln_sum base = kiln_finite_base(rows.most[i][r]);
-        scale[i][r] = KILN_EXPONENTIAL((rows.base[i][r] - base) * factor);
-        rows.base[i][r] = rows.most[i][r];
+        scale[i][r] = KILN_EXPONENTIAL(exponents[i][r]);
         rows.sum[i][r] *= scale[i][r];
     }
     KILN_UNROLL
@@ -152,6 +153,21 @@ KILN_DEVICE void kiln_rebase(kiln_sum factor, kiln_rows &rows, kiln_results &res
         KILN_UNROLL
     for (int slot = 0; slot < KILN_MMA_SLOTS; slot++)
         results[i][j][slot] *= scale[i][kiln_chain_row_of_slot(slot)];
+}
+
+/* Bases where they are the largest x so far, except that shifts are rounded. */
+KILN_DEVICE void kiln_rebase(kiln_sum factor, kiln_rows &rows, kiln_results &results)
+{
+    kiln_of_rows exponents;
+    KILN_UNROLL
+    for (unsigned i = 0; i < KILN_FRAGMENTS_M; i++)
+        KILN_UNROLL
+    for (unsigned r = 0; r < KILN_CHAIN_ROWS; r++) {
+        const kiln_sum shift = -(rows.most[i][r] * factor);
+        exponents[i][r] = kiln_finite_shift(shift) - rows.shift[i][r];
+        rows.shift[i][r] = shift;
+    }
+    kiln_rescale(exponents, rows, results);
 }
 
 /* Exponentials of a run, and their sum: where there are operations on two floats at once, of those at even and at odd places. */
@@ -221,7 +237,7 @@ KILN_DEVICE void kiln_make_weights(const kiln_arguments &arguments,
         KILN_UNROLL
     for (unsigned r = 0; r < KILN_CHAIN_ROWS; r++) {
         rows.most[i][r] = kiln_larger(rows.most[i][r], most[i][r]);
-        has_grown |= rows.most[i][r] * factor > rows.base[i][r] * factor + KILN_BASE_LAG;
+        has_grown |= KILN_FMA_SUM(rows.most[i][r], factor, rows.shift[i][r]) > KILN_BASE_LAG;
     }
     if (kiln_any(has_grown))
         kiln_rebase(factor, rows, results);
@@ -229,7 +245,7 @@ KILN_DEVICE void kiln_make_weights(const kiln_arguments &arguments,
     for (unsigned i = 0; i < KILN_FRAGMENTS_M; i++)
         KILN_UNROLL
     for (unsigned r = 0; r < KILN_CHAIN_ROWS; r++) {
-        const kiln_sum shift = -(kiln_finite_base(rows.base[i][r]) * factor);
+        const kiln_sum shift = kiln_finite_shift(rows.shift[i][r]);
         kiln_exponential_sum sum = {};
         KILN_UNROLL
         for (unsigned run = 0; run < KILN_CHAIN_RUNS; run++) {
@@ -246,12 +262,20 @@ KILN_DEVICE void kiln_make_weights(const kiln_arguments &arguments,
     }
 }
 
-/* After the last tile bases become the rows' maxima, and sums those over all lanes. */
+/* After the last tile bases become the rows' maxima, unrounded, and sums those over all lanes. */
 KILN_DEVICE void kiln_rows_end(unsigned wave_row, kiln_rows &rows, kiln_results &results,
                                kiln_row *totals)
 {
     const kiln_sum factor = kiln_score_scale / KILN_EXPONENTIAL_LOG;
-    kiln_rebase(factor, rows, results);
+    kiln_of_rows exponents;
+    KILN_UNROLL
+    for (unsigned i = 0; i < KILN_FRAGMENTS_M; i++)
+        KILN_UNROLL
+    for (unsigned r = 0; r < KILN_CHAIN_ROWS; r++)
+        exponents[i][r] = rows.shift[i][r] == __builtin_inff()
+                              ? (kiln_sum)0
+                              : -KILN_FMA_SUM(rows.most[i][r], factor, rows.shift[i][r]);
+    kiln_rescale(exponents, rows, results);
     KILN_UNROLL
     for (unsigned i = 0; i < KILN_FRAGMENTS_M; i++)
         KILN_UNROLL
