@@ -188,7 +188,11 @@ KILN_DEVICE float kiln_limit_f32(float x)
     return x > -largest ? x < largest ? x : largest : -largest;
 }
 
-/* v_exp_f32 and ex2.approx.ftz.f32, only for tests of what GPUs do: a polynomial is faster here. */
+/* v_exp_f32 and ex2.approx.ftz.f32, only for tests of what GPUs do, such as kernels for a GPU's waves: a polynomial is faster
+ * here. */
+#if defined(KILN_WAVE_SIZE) && KILN_WAVE_SIZE > 1 && !defined(KILN_HAS_SEED_EXP2)
+#define KILN_HAS_SEED_EXP2
+#endif
 #ifdef KILN_HAS_SEED_EXP2
 KILN_DEVICE float kiln_seed_exp2_f32(float x)
 {

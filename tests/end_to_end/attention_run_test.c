@@ -237,6 +237,25 @@ Test(attention_run, agrees_as_for_a_gpu)
     run_all(32);
 }
 
+/* Large scores that are exact, as they are rounded to half: so are their differences. */
+static const char rounded_scores[] =
+    "Matmul a=2,4,40,32:HALF b=2,4,32,90:HALF c=2,4,40,90:HALF:virtual | "
+    "Pointwise in_0@3 in_1=k4 out_0=2,4,40,90:HALF:virtual !operation='MUL' | "
+    "Reduction in@5 out=2,4,40,1:virtual !mode='MAX_OP' | "
+    "Pointwise in_0@5 in_1@6 out_0=2,4,40,90:virtual !operation='SUB' | "
+    "Pointwise in_0@7 out_0=2,4,40,90:virtual !operation='EXP' | "
+    "Reduction in@8 out=2,4,40,1 !mode='ADD' | " DIVIDED(40, 90, 8, 9, ":HALF")
+        ATTENDED(40, 90, 24, 10, ":HALF");
+
+Test(attention_run, sums_are_as_precise_as_differences)
+{
+    for (uint32_t segments = 1; segments <= 3; segments += 2) {
+        const struct kiln_lower_options options = {.host_wave_size = 32,
+                                                   .contraction = {.segments = segments}};
+        run_checked_sketch(rounded_scores, &options);
+    }
+}
+
 #define ONE_QUERY(q, k, v, n)                                                                      \
     "Sdpa q=2," #q ",1,64:HALF k=2," #k "," #n ",64:HALF v=2," #v "," #n ",64:HALF o=2," #q        \
     ",1,64:HALF "
