@@ -91,7 +91,27 @@ static bool find_exponential(const struct search *search, struct kiln_found_atte
            op_at(ir, attention->path[attention->path_count - 1].value)->opcode != KILN_OP_ROUND;
 }
 
-/* The REDUCE_MAX of x that a value of rows is computed from; KILN_NONE where it is of none. */
+static bool is_rounded_to_float(const struct kiln_op *op)
+{
+    return op->opcode == KILN_OP_ROUND &&
+           (op->dtype == KILN_DTYPE_F16 || op->dtype == KILN_DTYPE_BF16 ||
+            op->dtype == KILN_DTYPE_F32 || op->dtype == KILN_DTYPE_F64);
+}
+
+static bool compares_with_minus_infinity(const struct kiln_ir *ir, uint32_t value)
+{
+    const struct kiln_op *op = op_at(ir, before_broadcast(ir, value));
+    return kiln_opcode_info(op->opcode)->rule == KILN_OP_RULE_COMPARE &&
+           (is_real(ir, before_broadcast(ir, op->operands[0]), -INFINITY) ||
+            is_real(ir, before_broadcast(ir, op->operands[1]), -INFINITY));
+}
+
+/*
+ * The REDUCE_MAX of x that a shift of rows is, or is at most: rounded to a type with infinities, a
+ * larger number, or another one where it is -infinity. KILN_NONE if the shift is of no such kind.
+ * The kernel subtracts the maximum, and multiplies rows by exp(maximum - shift). With a shift that
+ * is smaller that overflows where the graph's exponentials do not: e4m3 ends at 448.
+ */
 static uint32_t find_maximum(const struct kiln_ir *ir, uint32_t shift, uint32_t x)
 {
     uint32_t values[MAX_SHIFT] = {shift};
@@ -100,12 +120,13 @@ static uint32_t find_maximum(const struct kiln_ir *ir, uint32_t shift, uint32_t 
         const struct kiln_op *op = op_at(ir, values[i]);
         if (kiln_op_reduces_all(op, KILN_OP_REDUCE_MAX) && op->operands[0] == x)
             return values[i];
-        for (uint32_t k = 0;
-             kiln_opcode_is_elementwise(op->opcode) && k < kiln_opcode_info(op->opcode)->arity;
-             k++) {
-            if (count < MAX_SHIFT)
-                values[count++] = op->operands[k];
-        }
+        bool is_select = op->opcode == KILN_OP_SELECT;
+        bool is_near = op->opcode == KILN_OP_MAX || op->opcode == KILN_OP_BROADCAST ||
+                       is_rounded_to_float(op) ||
+                       (is_select && compares_with_minus_infinity(ir, op->operands[0]));
+        for (uint32_t k = is_select ? 1 : 0;
+             is_near && k < kiln_opcode_info(op->opcode)->arity && count < MAX_SHIFT; k++)
+            values[count++] = op->operands[k];
     }
     return KILN_NONE;
 }

@@ -62,6 +62,35 @@ Test(find_attention, parts_of_a_softmax)
     sketched_program_fini(&program);
 }
 
+#define SHIFTED_BY(type)                                                                           \
+    "Matmul a=2,70,64:HALF b=2,64,130:HALF c=" S ":virtual | "                                     \
+    "Reduction in@3 out=" R type ":virtual !mode='MAX_OP' | " EXPONENTIAL("4") SUM("5", "6")       \
+        DIVIDED("") ATTENDED("8")
+
+/* The kernel multiplies rows by exp(maximum - shift), which a shift that ends at 448 lets
+ * overflow. */
+Test(find_attention, shifts_that_are_no_maximum)
+{
+    static const struct {
+        const char *sketch;
+        bool is_online;
+    } cases[] = {
+        {SHIFTED_BY(":HALF"), true},
+        {SHIFTED_BY(":BFLOAT16"), true},
+        {SHIFTED_BY(":FP8_E4M3"), false},
+        {PRODUCT "Pointwise in_0@4 in_1=" R " out_0=" R ":virtual !operation='MUL' | " EXPONENTIAL(
+             "6") SUM("7", "8") "Pointwise in_0@8 in_1@9 out_0=" S
+                                ":virtual !operation='DIV' | " ATTENDED("10"),
+         false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        find(cases[i].sketch);
+        bool is_online = found.count == 1 && found.found[0].is_online;
+        cr_expect_eq(is_online, cases[i].is_online, "%s", cases[i].sketch);
+        sketched_program_fini(&program);
+    }
+}
+
 Test(find_attention, without_a_softmax)
 {
     find("Matmul a=2,70,64:HALF b=2,64,130:HALF c=" S ":virtual | "
