@@ -37,7 +37,7 @@
 #else
 #define kiln_schedule_fence()
 #endif
-/* Between accesses of LDS by lanes of one wave, which the hardware keeps in order. */
+/* Separates accesses of LDS by lanes of one wave. The hardware keeps them in order; only the compiler must not move them. */
 KILN_DEVICE void kiln_wave_fence()
 {
     __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "wavefront");

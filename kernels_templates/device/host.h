@@ -69,7 +69,6 @@ static thread_local struct kiln_host_group *kiln_host_group_now __attribute__((u
 
 #define kiln_uniform(value) (value)
 #define kiln_schedule_fence()
-#define kiln_wave_fence() kiln_host_wait(kiln_host_group_now, kiln_host_item, KILN_WAVE_SIZE)
 #define kiln_compute_here(number) (void)(number)
 #define kiln_keep_branch()
 #define KILN_ARGUMENTS_AGAIN(type, arguments, name) const type &name = arguments
@@ -83,6 +82,11 @@ static thread_local struct kiln_host_group *kiln_host_group_now __attribute__((u
 #define kiln_work_group_z() (kiln_host_group_now->id[2])
 #define kiln_lane()         (kiln_host_item % (KILN_WAVE_SIZE))
 #define kiln_barrier()      kiln_host_wait(kiln_host_group_now, kiln_host_item, 0)
+#if KILN_WAVE_SIZE > 1
+#define kiln_wave_fence() kiln_host_wait(kiln_host_group_now, kiln_host_item, KILN_WAVE_SIZE)
+#else
+#define kiln_wave_fence()
+#endif
 
 /* The next `bytes` of the group's local memory. A kernel that was promised less than it takes is a
  * defect. */
