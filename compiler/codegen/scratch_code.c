@@ -11,34 +11,24 @@ struct encoding {
 /* First words of instructions, from the ISA manuals' chapters on microcode formats. */
 struct generation {
     const char *processors; /* how their names begin */
-    /* FLAT with another segment than global (flat, scratch), MUBUF, MTBUF. */
-    struct encoding scratch[3];
+    /* FLAT with another segment than global (flat, scratch), and stores of MUBUF where LLVM reaches
+     * private memory by it. */
+    struct encoding scratch[2];
     struct encoding global; /* FLAT with the segment global */
-    /* MUBUF that writes back or invalidates caches, as barriers do, and accesses nothing. */
-    struct encoding caches[2];
 };
 
 /* Matches no word. */
 #define NEVER {0, 1}
 
+/* BUFFER_STORE_BYTE to BUFFER_STORE_DWORDX4. */
+#define BUFFER_STORES {0xffe00000, 0xe0600000}
+
 static const struct generation generations[] = {
-    {"gfx9",
-     {{0xfc008000, 0xdc000000}, {0xfc000000, 0xe0000000}, {0xfc000000, 0xe8000000}},
-     {0xfc00c000, 0xdc008000},
-     {{0xfff80000, 0xe0f80000}, {0xfff80000, 0xe0a00000}}},
-    {"gfx10",
-     {{0xfc008000, 0xdc000000}, {0xfc000000, 0xe0000000}, {0xfc000000, 0xe8000000}},
-     {0xfc00c000, 0xdc008000},
-     {{0xfffc0000, 0xe1c40000}, {0xfffc0000, 0xe1c80000}}},
-    {"gfx11",
-     {{0xfc020000, 0xdc000000}, {0xfc000000, 0xe0000000}, {0xfc000000, 0xe8000000}},
-     {0xfc030000, 0xdc020000},
-     {{0xfffc0000, 0xe0ac0000}, {0xfffc0000, 0xe0b00000}}},
-    /* VFLAT: flat and scratch, VBUFFER. */
-    {"gfx12",
-     {{0xff000000, 0xec000000}, {0xff000000, 0xed000000}, {0xfc000000, 0xc4000000}},
-     {0xff000000, 0xee000000},
-     {NEVER, NEVER}},
+    {"gfx9", {{0xfc008000, 0xdc000000}, BUFFER_STORES}, {0xfc00c000, 0xdc008000}},
+    {"gfx10", {{0xfc008000, 0xdc000000}, BUFFER_STORES}, {0xfc00c000, 0xdc008000}},
+    {"gfx11", {{0xfc020000, 0xdc000000}, NEVER}, {0xfc030000, 0xdc020000}},
+    /* VFLAT: flat and scratch. */
+    {"gfx12", {{0xff000000, 0xec000000}, {0xff000000, 0xed000000}}, {0xff000000, 0xee000000}},
 };
 
 static bool matches(uint32_t word, struct encoding encoding)
@@ -81,12 +71,9 @@ bool kiln_code_may_touch_scratch(const struct kiln_target *target, const void *c
     for (size_t at = 0; at + sizeof(uint32_t) <= size; at += sizeof(uint32_t)) {
         uint32_t word;
         memcpy(&word, bytes + at, sizeof word);
-        bool is_of_caches =
-            matches(word, generation->caches[0]) || matches(word, generation->caches[1]);
-        for (size_t i = 0; !continued && !is_of_caches && i < 3; i++) {
-            if (matches(word, generation->scratch[i]))
-                return true;
-        }
+        if (!continued &&
+            (matches(word, generation->scratch[0]) || matches(word, generation->scratch[1])))
+            return true;
         continued = !continued && is_continued(word, generation);
     }
     return false;

@@ -5,7 +5,9 @@
  * reserving the slots of scalar registers that it then spills to lanes of vector registers.
  * ".vgpr_spill_count" says nothing of arrays, and counts registers that gfx90a spills to
  * accumulation registers. So the instructions are looked at: private memory is reached by scratch
- * and flat accesses and, up to gfx11, by buffer accesses.
+ * and flat accesses and, on gfx9 without scratch accesses and on gfx10, by buffer accesses. Kernels
+ * load operands by buffers too, but store nothing by them, and what is read from private memory was
+ * stored there.
  */
 #ifndef KILN_COMPILER_CODEGEN_SCRATCH_CODE_H
 #define KILN_COMPILER_CODEGEN_SCRATCH_CODE_H
