@@ -40,8 +40,9 @@ enum {
     FOR_NARROW_RUNS = 1 << 3, /* with many rows and few columns */
     FOR_SINGLE_TAPS = 1 << 4, /* weights whose taps are found one by one */
     FOR_FEW_COLUMNS = 1 << 5, /* channels of an image's gradient, or filters */
-    /* Bytes of WMMA with both operands along their rows. With 128 bytes of k a work-item stages
-     * quarters of packs, which it loads 16 bytes at a time, and has registers for it. */
+    /* Bytes of WMMA with both operands along their rows. With 128 bytes of k a work-item of gfx12
+     * stages quarters of packs and loads 16 bytes of each row. With replicated fragments eight
+     * waves would spill, so sixteen stage half packs and load four bytes. */
     FOR_BYTES_ACROSS = 1 << 6,
     FOR_WIDE = FOR_OTHERS | FOR_RUNS,
     FOR_MOST = FOR_WIDE | FOR_NARROW_RUNS,
@@ -301,7 +302,8 @@ double kiln_staged_time_ns(const struct kiln_tile_problem *problem,
 {
     double efficiency = 0.1;
     for (size_t i = sizeof candidates / sizeof *candidates; i-- > 0;) {
-        if (candidates[i].kind == KILN_PIPELINE_STAGED &&
+        if ((candidates[i].products & FOR_OTHERS) != 0 &&
+            candidates[i].kind == KILN_PIPELINE_STAGED &&
             candidates[i].tile_m <= contraction->tile.m &&
             candidates[i].tile_n <= contraction->tile.n)
             efficiency = candidates[i].efficiency;
@@ -418,27 +420,30 @@ static bool are_bytes_across(const struct kiln_tile_problem *problem,
                              const struct kiln_contraction_schedule *contraction)
 {
     const struct kiln_mma *mma = kiln_mma_find(problem->target, contraction->staged, SMALLEST_TILE);
-    return (mma->layout == KILN_MMA_LAYOUT_WMMA ||
+    return mma != NULL &&
+           (mma->layout == KILN_MMA_LAYOUT_WMMA ||
             mma->layout == KILN_MMA_LAYOUT_WMMA_REPLICATED) &&
            kiln_dtype_info(contraction->staged)->bytes == 1 && problem->are_operands_loaded &&
            problem->left.is_along_rows && problem->left.is_whole && problem->right.is_along_rows &&
            problem->right.is_whole && contraction->problem.windows.count == 0;
 }
 
-/* Kinds of products (FOR_...) whose candidates suit this one: all where a tile is forced. */
+/* Kinds of products (FOR_...) whose candidates suit this one. Where a tile is forced, all do but
+ * those that only serve bytes across k. */
 static uint32_t products_of(const struct kiln_tile_problem *problem,
                             const struct kiln_contraction_schedule *contraction)
 {
     const struct kiln_product_problem *product = &contraction->problem;
     bool has_windows = product->windows.count != 0;
     bool has_taps = has_windows && product->windows.is_right;
+    uint32_t across = are_bytes_across(problem, contraction) ? FOR_BYTES_ACROSS : 0;
     if (is_forced(problem->forced))
-        return FOR_ALL;
+        return FOR_ALL | across;
     if (kiln_mma_find(problem->target, contraction->staged, SMALLEST_TILE) == NULL ||
         product->products != 1 || problem->limits->held_elems < LARGE_TILE)
         return FOR_OTHERS;
-    if (are_bytes_across(problem, contraction))
-        return FOR_OTHERS | FOR_BYTES_ACROSS;
+    if (across != 0)
+        return FOR_OTHERS | across;
     if (has_taps && !problem->right.is_whole)
         return FOR_SINGLE_TAPS;
     if (has_windows && !has_taps && product->n <= SMALLEST_TILE && product->m >= LARGE_TILE)

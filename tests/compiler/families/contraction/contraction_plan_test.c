@@ -324,6 +324,16 @@ Test(contraction_plan, the_schedule_in_words)
                      quarters[i],
                      "right operand read along its rows in vectors of 8, in half packs");
     }
+    /* Replicated fragments leave registers for half of that in each of twice as many waves. */
+    static const char across[] =
+        "Matmul a=4096,4096:INT8:turned b=4096,4096:INT8 c=4096,4096:INT32";
+    expect_words(
+        across, "gfx1201",
+        "left operand read along its rows in vectors of 16, in quarter packs, right operand "
+        "read along its rows in vectors of 16, in quarter packs");
+    expect_words(across, "gfx1100",
+                 "left operand read along its rows in vectors of 4, in half packs, right operand "
+                 "read along its rows in vectors of 4, in half packs");
     /* An end of k is in the first tile, so packs of the others begin anywhere. */
     expect_words("Matmul a=6,33,35 b=3,35,31 c=6,33,31", "gfx1030",
                  "left operand read along k in vectors of 4");

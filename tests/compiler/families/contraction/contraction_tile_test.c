@@ -163,7 +163,23 @@ Test(contraction_tile, bytes_across_k_have_room_for_quarters_of_packs)
         cr_assert_null(kiln_choose_contraction_tile(&problem, &contraction));
         cr_expect_eq(contraction.tile.k, 128, "%s", names[i]);
         cr_expect_eq(contraction.tile.m, 128, "%s", names[i]);
+        const struct kiln_contraction_options forced = {.form = KILN_CONTRACTION_PLAIN};
+        problem.forced = &forced;
+        cr_assert_null(kiln_choose_contraction_tile(&problem, &contraction));
+        cr_expect_eq(contraction.tile.k, 128, "%s", names[i]);
+        cr_expect_eq(contraction.tile.m, 128, "%s", names[i]);
     }
+}
+
+/* A tile that a rule has chosen has the efficiency of one for any product, not of one for a kind.
+ */
+Test(contraction_tile, the_time_of_a_tile_is_the_same_whoever_chose_it)
+{
+    struct kiln_target target = find_target("gfx90a");
+    struct kiln_tile_problem problem = make_problem(&target, KILN_DTYPE_F16);
+    struct kiln_contraction_schedule contraction = choose("gfx90a", 8192, 8192, 8192);
+    cr_expect_eq(contraction.tile.m, 128);
+    cr_expect_float_eq(kiln_staged_time_ns(&problem, &contraction), contraction.time_ns, 1);
 }
 
 static bool takes_turns(const struct kiln_tile_problem *problem, uint32_t windows)
