@@ -56,10 +56,12 @@ static struct tile narrow_tile(const struct kiln_target *target,
 
 /* Waves of AMD GPUs that share the few rows: as many as have whole parts of the result's columns. A
  * single wave would issue all instructions that stage the tiles, and nothing else runs meanwhile
- * where there are few batches. */
+ * where there are few batches. Of 32
+ * work-items it has too few registers for it too: then two share the columns, some of which do not
+ * exist. */
 static uint32_t narrow_waves(const struct kiln_target *target, int64_t columns)
 {
-    uint32_t waves = 1;
+    uint32_t waves = target->kind == KILN_TARGET_AMDGPU && target->wave_size == 32 ? 2 : 1;
     while (target->kind == KILN_TARGET_AMDGPU && waves < WAVES &&
            round_up(columns, STEP) % (2 * waves * STEP) == 0)
         waves *= 2;

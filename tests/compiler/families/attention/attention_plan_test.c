@@ -502,6 +502,26 @@ Test(attention_plan, segments_of_all_lengths_share_a_kernel)
     cr_expect_str_eq(first.kernels[0].symbol, second.kernels[0].symbol);
 }
 
+/* One wave of 32 work-items has too few registers for what it would stage. */
+Test(attention_plan, few_rows_have_two_waves_on_rdna)
+{
+    static const char *const sketches[] = {
+        "Sdpa q=2,4,1,32:HALF k=2,4,4096,32:HALF v=2,4,4096,32:HALF o=2,4,1,32:HALF",
+        "Sdpa q=2,4,1,64:HALF k=2,4,4096,64:HALF v=2,4,4096,64:HALF o=2,4,1,64:HALF",
+        "Sdpa q=2,4,1,96:HALF k=2,4,4096,96:HALF v=2,4,4096,96:HALF o=2,4,1,96:HALF",
+        "Sdpa q=2,4,1,160:HALF k=2,4,4096,160:HALF v=2,4,4096,160:HALF o=2,4,1,160:HALF"};
+    static const char *const gpus[] = {"gfx1100", "gfx1201"};
+    for (size_t i = 0; i < sizeof gpus / sizeof *gpus; i++) {
+        for (size_t k = 0; k < sizeof sketches / sizeof *sketches; k++) {
+            struct kiln_kernel_plan plan = make_plan(sketches[k], gpus[i]);
+            const struct kiln_attention_schedule *attention =
+                kiln_attention_schedule_of(&plan.schedules[0]);
+            cr_expect_eq(attention->products.tile.waves_m, 1, "%s %zu", gpus[i], k);
+            cr_expect_eq(attention->tile.waves_d, 2, "%s %zu", gpus[i], k);
+        }
+    }
+}
+
 /* Of matrix instructions, or of 4 x 8 columns and 4 x 4 rows by work-items of a wave of 32. */
 Test(attention_plan, tiles_are_whole_fragments)
 {
