@@ -170,9 +170,8 @@ static bool may_have_table(const struct kiln_contraction_problem *problem)
            !kiln_offsets_need_64_bits(problem);
 }
 
-uint32_t kiln_table_bytes(const struct kiln_contraction_problem *problem, uint32_t lds_bytes)
+uint32_t kiln_table_bytes(const struct kiln_contraction_problem *problem)
 {
     enum { TABLES = 2, POINT_BYTES = 16 };
-    uint32_t bytes = TABLES * problem->contraction->tile.k * POINT_BYTES;
-    return may_have_table(problem) && lds_bytes + bytes <= problem->target->lds_bytes ? bytes : 0;
+    return may_have_table(problem) ? TABLES * problem->contraction->tile.k * POINT_BYTES : 0;
 }

@@ -30,10 +30,10 @@ bool kiln_is_access_walked(const struct kiln_contraction_schedule *contraction,
                            const struct kiln_schedule *schedule,
                            const struct kiln_fusion_group *group, uint32_t access);
 
-/* Bytes of local memory for the tables of device/contraction/inside_table.h, where the kernel has
- * `lds_bytes` without them; 0 where packs are found otherwise, or there is no room. The modes of
- * accesses are set, the width of offsets follows from them. */
-uint32_t kiln_table_bytes(const struct kiln_contraction_problem *problem, uint32_t lds_bytes);
+/* Bytes of local memory for the tables of device/contraction/inside_table.h; 0 where packs are
+ * found otherwise. The caller knows whether there is room. The modes of accesses are set, the width
+ * of offsets follows from them. */
+uint32_t kiln_table_bytes(const struct kiln_contraction_problem *problem);
 
 /* True if an index, or an offset in bytes within a tile, does not fit in 31 bits. */
 bool kiln_offsets_need_64_bits(const struct kiln_contraction_problem *problem);

@@ -440,9 +440,11 @@ static enum kiln_status choose_large(const struct kiln_schedule_task *task,
             contraction->problem.block / contraction->result_vector, target->wave_size);
     kiln_choose_operand_sums(&problem);
     kiln_set_access_modes(&problem);
-    if (contraction->pipeline.kind == KILN_PIPELINE_STAGED)
-        contraction->pipeline.staged.table_bytes =
-            kiln_table_bytes(&problem, lds_bytes(&problem, tile.sum_bytes));
+    if (contraction->pipeline.kind == KILN_PIPELINE_STAGED) {
+        contraction->pipeline.staged.table_bytes = kiln_table_bytes(&problem);
+        if (lds_bytes(&problem, tile.sum_bytes) > target->lds_bytes)
+            contraction->pipeline.staged.table_bytes = 0;
+    }
     fill_schedule(&problem, lds_bytes(&problem, tile.sum_bytes));
     return KILN_OK;
 }
