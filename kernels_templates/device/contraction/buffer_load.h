@@ -1,5 +1,7 @@
 /*
  * Loads of 16 bytes from memory, or zeros: buffers answer zeros to what lies beyond their end, so no register has to be masked.
+ * A pack that begins at an odd element is not aligned to a word: it relies on unaligned access of buffer loads, which only the
+ * emulator has run.
  */
 #ifndef KILN_DEVICE_CONTRACTION_BUFFER_LOAD_H
 #define KILN_DEVICE_CONTRACTION_BUFFER_LOAD_H

@@ -1,5 +1,5 @@
 /*
- * Both operands' tiles in LDS, staged by all work-items, and a wave's fragments of them.
+ * Both operands' tiles in LDS, staged by all work-items or by each wave for itself, and a wave's fragments of them.
  */
 #ifndef KILN_DEVICE_CONTRACTION_FRAGMENTS_H
 #define KILN_DEVICE_CONTRACTION_FRAGMENTS_H

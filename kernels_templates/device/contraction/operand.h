@@ -187,7 +187,7 @@ KILN_DEVICE void kiln_load_access(const kiln_arguments &arguments, const kiln_ma
 
 /* ---- a part of its tile, by how elements become a pack ---- */
 
-#define KILN_PACK_PART(side, SIDE, number, how, n, type)                                                \
+#define KILN_PACK_PART(side, SIDE, number, how, n, type)                                           \
     if (part == number) {                                                                          \
         KILN_PACK_##how(side, SIDE, number, n, type)                                               \
     }
@@ -303,7 +303,7 @@ KILN_DEVICE void kiln_load_access(const kiln_arguments &arguments, const kiln_ma
         KILN_LOCATE_ROW(side, SIDE)                                                                \
         KILN_##SIDE##_ACCESSES(KILN_LOCATE)                                                        \
     }                                                                                              \
-    [[maybe_unused]] KILN_DEVICE void kiln_##side##_keep(kiln_##side##_lane &lane)                                  \
+    [[maybe_unused]] KILN_DEVICE void kiln_##side##_keep(kiln_##side##_lane &lane)                 \
     {                                                                                              \
         (void)lane;                                                                                \
         KILN_KEEP_ROW(SIDE)                                                                        \
@@ -323,7 +323,7 @@ KILN_DEVICE void kiln_load_access(const kiln_arguments &arguments, const kiln_ma
                                         unsigned k, unsigned rest, kiln_##side##_inputs &inputs)   \
     {                                                                                              \
         kiln_##side##_lane lane;                                                                   \
-        kiln_##side##_locate(arguments, source, row, k, lane);                                             \
+        kiln_##side##_locate(arguments, source, row, k, lane);                                     \
         kiln_##side##_load_at(arguments, source, lane, row, k, rest, inputs);                      \
     }                                                                                              \
     /* The pack whose elements are loaded from `first` on. */                                      \
@@ -336,7 +336,7 @@ KILN_DEVICE void kiln_load_access(const kiln_arguments &arguments, const kiln_ma
         KILN_UNROLL                                                                                \
         for (unsigned e = kiln_##side##_elements; e < KILN_PACK_ELEMENTS; e++)                     \
             out[e] = 0;                                                                            \
-        KILN_##SIDE##_PACKING(KILN_PACK_PART)                                                             \
+        KILN_##SIDE##_PACKING(KILN_PACK_PART)                                                      \
         kiln_pack pack = kiln_pack_of(out);                                                        \
         KILN_KEEP_INSIDE(SIDE)                                                                     \
         kiln_cut_pack(pack, k, rest);                                                              \

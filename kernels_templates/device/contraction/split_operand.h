@@ -1,7 +1,8 @@
 /*
  * Operands whose indices are decomposed: accesses of the form SPLIT for operand.h, for kernels that have one. `inside` has a bit for each
  * load of a pack, or for each element of it, that lies inside of all windows. One header says how it is found: inside_points.h,
- * inside_walk.h or inside_table.h. In inside_runs.h packs have a place instead, and in inside_rows.h neither. Facts of an operand, besides those of operand.h:
+ * inside_walk.h or inside_table.h. In inside_runs.h packs have a place instead, and in inside_rows.h neither. Facts of an operand,
+ * besides those of operand.h:
  *   kiln_left_rows          what its rows count over: kiln_m_axes or kiln_n_axes
  *   KILN_LEFT_IS_WINDOWED   whether it has the windows
  *   KILN_LEFT_IS_SPLIT      whether some of its accesses are SPLIT

@@ -44,7 +44,7 @@ KILN_DEVICE kiln_unit kiln_locate_unit(unsigned item, unsigned turn, unsigned it
  * parts of as many rows, one for each product: a unit has the same rows of all. Where a row lies in the
  * tile is tile_row(row). */
 #define KILN_STAGE(side, SIDE, rows, shape, parts, tile_row)                                       \
-    KILN_STAGE_UNITS(side, SIDE, rows, shape)                                                      \
+    KILN_STAGE_UNITS(side, SIDE, rows, KILN_SHAPE_PACKS(shape))                                    \
     [[maybe_unused]] KILN_DEVICE void kiln_##side##_fetch_of(                                      \
         const kiln_arguments &arguments, unsigned item, kiln_##side##_stage &stage, unsigned last, \
         unsigned rest)                                                                             \
@@ -67,7 +67,7 @@ KILN_DEVICE kiln_unit kiln_locate_unit(unsigned item, unsigned turn, unsigned it
     {                                                                                              \
         kiln_##side##_fetch_of(arguments, KILN_STAGE_ITEM, stage, last, rest);                     \
     }                                                                                              \
-    [[maybe_unused]] KILN_DEVICE void kiln_##side##_store(const kiln_arguments &arguments,                          \
+    [[maybe_unused]] KILN_DEVICE void kiln_##side##_store(const kiln_arguments &arguments,         \
                                          const kiln_##side##_stage &stage, unsigned rest,          \
                                          kiln_pack *tile)                                          \
     {                                                                                              \

@@ -1,5 +1,5 @@
 /*
- * Staging of tile after tile by all work-items: offsets that stay the same in all tiles of k are computed once (_begin); then
+ * Staging of tile after tile, by all work-items or by each wave for itself: offsets that stay the same in all tiles of k are computed once (_begin); then
  * kiln_<side>_fetch_ahead loads a tile and kiln_<side>_store_ahead writes it to LDS. The KILN_STAGE_ITEMS work-items stage
  * KILN_STAGE_PACKS packs of each row, from KILN_STAGE_FIRST_PACK on.
  *
@@ -25,8 +25,8 @@
 #define KILN_STAGED_SHAPE         KILN_TILE_SHAPE(KILN_ROW_PACKS, 7)
 #define KILN_ARE_ROWS_APART(rows) (KILN_IS_APART(rows) && KILN_IS_APART(KILN_ROW_PACKS))
 
-/* Part of an operand that a work-item stages in a turn: a pack of neighbouring rows, a piece of one, or neighbouring packs of a row. Rows and packs are in the sum of two
- * parts where the second one is the same for all work-items, 0 else. */
+/* Part of an operand that a work-item stages in a turn: a pack of neighbouring rows, a piece of one, or neighbouring packs of a row.
+ * Rows and packs are in the sum of two parts where the second one is the same for all work-items, 0 else. */
 struct kiln_part_of_tile {
     unsigned row;
     unsigned pack;
@@ -132,10 +132,11 @@ KILN_DEVICE void kiln_put_part(kiln_pack *to, const kiln_part_of_tile &unit, con
         KILN_UNROLL                                                                                \
         for (unsigned turn = 0; turn < KILN_##SIDE##_TURNS; turn++) {                              \
             const kiln_part_of_tile unit =                                                         \
-                kiln_locate_unit_of_turn(turn, KILN_##SIDE##_RUN, KILN_##SIDE##_IS_ALONG_K, rows, KILN_##SIDE##_PIECES, kiln_##side##_lane_run); \
+                kiln_locate_unit_of_turn(turn, KILN_##SIDE##_RUN, KILN_##SIDE##_IS_ALONG_K, rows,  \
+                                         KILN_##SIDE##_PIECES, kiln_##side##_lane_run);            \
             const unsigned row = unit.row + unit.more_rows;                                        \
-            kiln_##side##_locate(arguments, source, row < last ? row : last,                               \
-                                 kiln_part_k(unit, KILN_##SIDE##_PIECES),               \
+            kiln_##side##_locate(arguments, source, row < last ? row : last,                       \
+                                 kiln_part_k(unit, KILN_##SIDE##_PIECES),                          \
                                  lanes.at[turn]);                                                  \
         }                                                                                          \
     }                                                                                              \
@@ -148,12 +149,13 @@ KILN_DEVICE void kiln_put_part(kiln_pack *to, const kiln_part_of_tile &unit, con
             if (KILN_##SIDE##_PARTS % KILN_STAGE_ITEMS != 0 && index >= KILN_##SIDE##_PARTS)       \
                 break;                                                                             \
             const kiln_part_of_tile unit =                                                         \
-                kiln_locate_unit_of_turn(turn, KILN_##SIDE##_RUN, KILN_##SIDE##_IS_ALONG_K, rows, KILN_##SIDE##_PIECES, kiln_##side##_lane_run); \
+                kiln_locate_unit_of_turn(turn, KILN_##SIDE##_RUN, KILN_##SIDE##_IS_ALONG_K, rows,  \
+                                         KILN_##SIDE##_PIECES, kiln_##side##_lane_run);            \
             const unsigned row = unit.row + unit.more_rows;                                        \
             kiln_##side##_keep(lanes.at[turn]);                                                    \
             kiln_##side##_load_at(arguments, stage.source, lanes.at[turn],                         \
                                row < last ? row : last,                                            \
-                               kiln_part_k(unit, KILN_##SIDE##_PIECES), rest,           \
+                               kiln_part_k(unit, KILN_##SIDE##_PIECES), rest,                      \
                                stage.inputs[turn]);                                                \
         }                                                                                          \
     }                                                                                              \
@@ -168,7 +170,8 @@ KILN_DEVICE void kiln_put_part(kiln_pack *to, const kiln_part_of_tile &unit, con
             if (KILN_##SIDE##_PARTS % KILN_STAGE_ITEMS != 0 && index >= KILN_##SIDE##_PARTS)       \
                 break;                                                                             \
             const kiln_part_of_tile unit =                                                         \
-                kiln_locate_unit_of_turn(turn, KILN_##SIDE##_RUN, KILN_##SIDE##_IS_ALONG_K, rows, KILN_##SIDE##_PIECES, kiln_##side##_lane_run); \
+                kiln_locate_unit_of_turn(turn, KILN_##SIDE##_RUN, KILN_##SIDE##_IS_ALONG_K, rows,  \
+                                         KILN_##SIDE##_PIECES, kiln_##side##_lane_run);            \
             if (KILN_##SIDE##_IS_TRANSPOSED) {                                                     \
                 kiln_##side##_put_rows(stage.inputs[turn], unit.row + unit.more_rows,              \
                                        kiln_part_k(unit, KILN_##SIDE##_PIECES), rest, tile);       \

@@ -8,10 +8,10 @@
 #ifndef KILN_DEVICE_CONTRACTION_STAGE_UNITS_H
 #define KILN_DEVICE_CONTRACTION_STAGE_UNITS_H
 
-#define KILN_STAGE_UNITS(side, SIDE, rows, shape)                                                  \
+#define KILN_STAGE_UNITS(side, SIDE, rows, row_packs)                                              \
     enum {                                                                                         \
         KILN_##SIDE##_UNITS =                                                                      \
-            (rows) / KILN_##SIDE##_RUN * KILN_SHAPE_PACKS(shape) / kiln_##side##_lane_run,         \
+            (rows) / KILN_##SIDE##_RUN * (row_packs) / kiln_##side##_lane_run,                     \
         KILN_##SIDE##_TURNS = (KILN_##SIDE##_UNITS + KILN_STAGE_ITEMS - 1) / KILN_STAGE_ITEMS      \
     };                                                                                             \
     struct kiln_##side##_stage {                                                                   \

@@ -1,6 +1,6 @@
 /*
  * The plain pipeline: while a tile of k in LDS is multiplied, the next one is on its way from global memory, or the next two. KILN_BUFFERS
- * tiles are in LDS: with 2, one is written while the other is read; with 1, a barrier lies between.
+ * tiles are in LDS: with 2, one is written while the other is read; with 1, a kiln_tile_barrier (fragments.h) lies between.
  *
  * kiln_multiply(arguments, task, wave, shared, sums) sets a wave's sums. From the prelude: both operands (stage_ahead.h), a core of
  * device/mma/, KILN_BUFFERS, KILN_K_END, and one each of make_between.h, make_after.h and of core_ahead.h, core_in_steps.h.

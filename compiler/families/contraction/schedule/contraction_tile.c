@@ -46,7 +46,9 @@ enum {
     FOR_BYTES_ACROSS = 1 << 6,
     FOR_WIDE = FOR_OTHERS | FOR_RUNS,
     FOR_MOST = FOR_WIDE | FOR_NARROW_RUNS,
-    FOR_STREAMS = FOR_MOST | FOR_FEW_FILTERS | FOR_FEW_COLUMNS, /* a lane finds its own elements */
+    /* A lane finds its own elements. Single taps have none: that takes far longer than their
+     * products, and staged kernels share it in a table. */
+    FOR_STREAMS = FOR_MOST | FOR_FEW_FILTERS | FOR_FEW_COLUMNS,
     FOR_ALL = FOR_STREAMS | FOR_SINGLE_TAPS,
 };
 
@@ -191,9 +193,10 @@ static bool is_text_long(const struct kiln_tile_problem *problem,
     return contraction->tile.waves_k != 1 && contraction->tile.k * operations / lanes > STREAM_TEXT;
 }
 
-/* Bytes of registers for a loaded element of so many fragments. One that is loaded by itself has a
- * whole register: also one along rows, where no other fragment has the next row. Of one product
- * with matrix instructions a lane has so few rows that this makes no difference. */
+/* A loaded element of so many fragments takes this many bytes of registers. An element that is
+ * loaded by itself has a whole register, and so has one along rows where no other fragment has the
+ * next row. With matrix instructions and one product a lane has so few rows that this makes no
+ * difference. */
 static uint32_t loaded_bytes(const struct kiln_contraction_schedule *contraction,
                              const struct kiln_tile_operand *operand, uint32_t fragments)
 {
