@@ -1,6 +1,6 @@
 /*
- * Staging of tile after tile, by all work-items or by each wave for itself: offsets that stay the same in all tiles of k are computed once (_begin); then
- * kiln_<side>_fetch_ahead loads a tile and kiln_<side>_store_ahead writes it to LDS. The KILN_STAGE_ITEMS work-items stage
+ * Staging of tile after tile, by all work-items or by each wave for itself. Offsets that stay the same in all tiles of k are computed
+ * once (_begin). Then kiln_<side>_fetch_ahead loads a tile and kiln_<side>_store_ahead writes it to LDS. The KILN_STAGE_ITEMS work-items stage
  * KILN_STAGE_PACKS packs of each row, from KILN_STAGE_FIRST_PACK on.
  *
  * For each operand, from the prelude KILN_<SIDE>_RUN, _IS_ALONG_K and _PIECES. From operands.h kiln_<side>_source, _inputs;

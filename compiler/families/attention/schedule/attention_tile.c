@@ -56,8 +56,8 @@ static struct tile narrow_tile(const struct kiln_target *target,
 
 /* Waves of AMD GPUs that share the few rows: as many as have whole parts of the result's columns. A
  * single wave would issue all instructions that stage the tiles, and nothing else runs meanwhile
- * where there are few batches. Of 32
- * work-items it has too few registers for it too: then two share the columns, some of which do not
+ * where there are few batches. A wave of 32
+ * work-items has too few registers for it too. Then two share the columns and some that do not
  * exist. */
 static uint32_t narrow_waves(const struct kiln_target *target, int64_t columns)
 {
