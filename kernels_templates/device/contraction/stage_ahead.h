@@ -1,7 +1,7 @@
 /*
  * Staging of tile after tile, by all work-items or by each wave for itself. Offsets that stay the same in all tiles of k are computed
- * once (_begin). Then kiln_<side>_fetch_ahead loads a tile and kiln_<side>_store_ahead writes it to LDS. The KILN_STAGE_ITEMS work-items stage
- * KILN_STAGE_PACKS packs of each row, from KILN_STAGE_FIRST_PACK on.
+ * once (_begin). Then kiln_<side>_fetch_ahead loads a tile and kiln_<side>_store_ahead writes it to LDS. The KILN_STAGE_ITEMS
+ * work-items stage KILN_STAGE_PACKS packs of each row, from KILN_STAGE_FIRST_PACK on.
  *
  * For each operand, from the prelude KILN_<SIDE>_RUN, _IS_ALONG_K and _PIECES. From operands.h kiln_<side>_source, _inputs;
  * kiln_<side>_lane with _locate (fills it) and _keep (once a tile); kiln_<side>_load_at and _pack.
