@@ -20,8 +20,6 @@ static const char *const sketches[] = {
     "| Matmul a=16,1024:HALF b@3 c=16,24:HALF",
     "BlockScaleDequantize x=1024,24:FP4_E2M1:turned scale=32,24:FP8_E8M0:turned "
     "y=1024,24:virtual !block_size=[32,1] | Matmul a=16,1024:BFLOAT16 b@3 c=16,24:BFLOAT16",
-    "MoeGroupedMatmul token=1,37,1024:HALF weight=3,1024,24:HALF:turned "
-    "first_token_offset=6,1,1:INT32 output=1,37,24:HALF",
 };
 
 static void use_no_cache(void)
