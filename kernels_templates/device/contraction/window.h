@@ -56,14 +56,11 @@ KILN_DEVICE kiln_coordinates kiln_coordinates_of(const kiln_arguments &arguments
                                                  const kiln_axes &rows, const kiln_corner &corner,
                                                  unsigned row, unsigned k)
 {
-    kiln_coordinates at;
-    const kiln_index m =
-        kiln_split_index(arguments, corner.batch, rows, corner.first_row + row);
+    kiln_coordinates at = kiln_coordinates_of_rows(arguments, rows, corner, row);
     const kiln_index taps = kiln_split_k(arguments, corner, k);
 #define KILN_LOCATE_COORDINATE(w)                                                                  \
-    at.c[w] = kiln_coordinate_of_row(arguments, kiln_windows[w], corner.batch, m) +                \
-              kiln_steps_along_axes(arguments, kiln_windows[w].sums, taps);
-    (void)m, (void)taps;
+    at.c[w] += kiln_steps_along_axes(arguments, kiln_windows[w].sums, taps);
+    (void)taps;
     KILN_UP(KILN_WINDOWS, KILN_LOCATE_COORDINATE)
     return at;
 }
