@@ -108,7 +108,7 @@ static bool compares_with_minus_infinity(const struct kiln_ir *ir, uint32_t valu
 
 /*
  * The REDUCE_MAX of x that a shift of rows is, or is at most: rounded to a type with infinities, a
- * larger number, or another one where it is -infinity. KILN_NONE if the shift is of no such kind.
+ * larger number, or another one where it is -infinity. KILN_NONE for any other shift.
  * The kernel subtracts the maximum, and multiplies rows by exp(maximum - shift). With a shift that
  * is smaller that overflows where the graph's exponentials do not: e4m3 ends at 448.
  */

@@ -4,8 +4,8 @@
 # usage: code_objects_test.sh KILN "TARGET[:I/N]..." CACHE_DIR SAMPLES FOLDER...
 #
 # Each graph of SAMPLES and the folders is compiled for each target, which checks every code object (machine, symbol, kernarg,
-# LDS, no scratch); for a target with I/N the I-th of N parts of them, unless there are only SAMPLES. Then the instructions of
-# samples with contiguous float and half operands must be 128-bit global loads and stores.
+# LDS, no scratch). For a target with I/N these are the I-th of N parts of the graphs, unless there are only SAMPLES. Then the
+# instructions of samples with contiguous float and half operands must be 128-bit global loads and stores.
 set -euo pipefail
 
 kiln=$1 cache=$3 samples=$4
