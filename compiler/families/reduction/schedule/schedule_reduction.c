@@ -75,8 +75,8 @@ static double count_busy_items(const struct kiln_schedule_task *task,
         shares = 1;
         stores_unaligned |= i >= group->load_count;
     }
-    double loads =
-        (double)(reduction->steps_per_item * kiln_step_bytes(group, schedule)) / KILN_ACCESS_BYTES;
+    double loads = (double)(reduction->steps_per_item * kiln_step_bytes(group, schedule)) /
+                   (double)KILN_ACCESS_BYTES;
     double most = groups * shares * full / task->target->compute_units;
     double busy = fmin(full, fmin(items * fmax(1, loads), most));
     return stores_unaligned ? busy / 2 : busy;
