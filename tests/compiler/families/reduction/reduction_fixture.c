@@ -215,3 +215,17 @@ struct kiln_schedule reduction_fixture_schedule(struct ir_fixture *fixture,
                  KILN_OK, "%s", error.text);
     return schedule;
 }
+
+struct reduction_scheduled reduction_schedule_for(const char *target,
+                                                  const struct reduction_case *reduction)
+{
+    struct reduction_scheduled result = {.fixture = reduction_fixture_create(target)};
+    result.group = reduction_fixture_group(result.fixture, reduction);
+    result.schedule = reduction_fixture_schedule(result.fixture, &result.group);
+    return result;
+}
+
+void reduction_release(struct reduction_scheduled *scheduled)
+{
+    ir_fixture_destroy(scheduled->fixture);
+}

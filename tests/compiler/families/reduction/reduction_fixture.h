@@ -40,4 +40,15 @@ struct kiln_fusion_group reduction_fixture_group(struct ir_fixture *fixture,
 struct kiln_schedule reduction_fixture_schedule(struct ir_fixture *fixture,
                                                 const struct kiln_fusion_group *group);
 
+/* A case with its group and schedule. reduction_release releases it. */
+struct reduction_scheduled {
+    struct ir_fixture *fixture;
+    struct kiln_fusion_group group;
+    struct kiln_schedule schedule;
+};
+
+struct reduction_scheduled reduction_schedule_for(const char *target,
+                                                  const struct reduction_case *reduction);
+void reduction_release(struct reduction_scheduled *scheduled);
+
 #endif

@@ -7,25 +7,6 @@
 
 #include <criterion/criterion.h>
 
-struct scheduled {
-    struct ir_fixture *fixture;
-    struct kiln_fusion_group group;
-    struct kiln_schedule schedule;
-};
-
-static struct scheduled schedule_for(const char *target, const struct reduction_case *reduction)
-{
-    struct scheduled result = {.fixture = reduction_fixture_create(target)};
-    result.group = reduction_fixture_group(result.fixture, reduction);
-    result.schedule = reduction_fixture_schedule(result.fixture, &result.group);
-    return result;
-}
-
-static void release(struct scheduled *scheduled)
-{
-    ir_fixture_destroy(scheduled->fixture);
-}
-
 Test(schedule_reduction, softmax_reads_a_row_once_and_holds_it)
 {
     struct reduction_case softmax = {.content = REDUCTION_SOFTMAX,
@@ -33,7 +14,7 @@ Test(schedule_reduction, softmax_reads_a_row_once_and_holds_it)
                                      .dims = {8192, 8192},
                                      .reduced_axes = 2,
                                      .dtype = KILN_DTYPE_F16};
-    struct scheduled result = schedule_for("gfx90a", &softmax);
+    struct reduction_scheduled result = reduction_schedule_for("gfx90a", &softmax);
     const struct kiln_schedule *schedule = &result.schedule;
     cr_assert_eq(schedule->family, KILN_FAMILY_REDUCTION);
     cr_assert_eq(kiln_reduction_schedule_of(schedule)->passes.pass_count, 3);
@@ -46,7 +27,7 @@ Test(schedule_reduction, softmax_reads_a_row_once_and_holds_it)
     cr_assert_eq(schedule->launch.grid, 8192);
     cr_assert_eq(schedule->traffic.bytes_moved, 2u * 8192 * 8192 * 2);
     cr_assert_eq(schedule->traffic.bytes_moved, schedule->traffic.bytes_fewest);
-    release(&result);
+    reduction_release(&result);
 }
 
 Test(schedule_reduction, several_short_rows_share_a_work_group)
@@ -56,14 +37,14 @@ Test(schedule_reduction, several_short_rows_share_a_work_group)
                                   .dims = {4096, 1024},
                                   .reduced_axes = 2,
                                   .dtype = KILN_DTYPE_F32};
-    struct scheduled result = schedule_for("gfx90a", &norm);
+    struct reduction_scheduled result = reduction_schedule_for("gfx90a", &norm);
     cr_assert(kiln_reduction_is_held(kiln_reduction_schedule_of(&result.schedule)));
     cr_assert_eq(result.schedule.walk.vector_elems, 4);
     cr_assert_eq(kiln_reduction_schedule_of(&result.schedule)->items_along_reduced, 64);
     cr_assert_eq(kiln_reduction_schedule_of(&result.schedule)->items_along_kept, 4);
     cr_assert_eq(result.schedule.launch.block, 256);
     cr_assert_eq(result.schedule.launch.lds_bytes, 0, "a row is one wave's");
-    release(&result);
+    reduction_release(&result);
 }
 
 Test(schedule_reduction, what_does_not_fit_into_registers_is_read_once_per_pass)
@@ -73,7 +54,7 @@ Test(schedule_reduction, what_does_not_fit_into_registers_is_read_once_per_pass)
                                   .dims = {512, 200000},
                                   .reduced_axes = 2,
                                   .dtype = KILN_DTYPE_F32};
-    struct scheduled result = schedule_for("gfx90a", &norm);
+    struct reduction_scheduled result = reduction_schedule_for("gfx90a", &norm);
     uint64_t x = 512ull * 200000 * 4;
     cr_assert_not(kiln_reduction_is_held(kiln_reduction_schedule_of(&result.schedule)));
     cr_assert_eq(kiln_reduction_schedule_of(&result.schedule)->passes.pass_count, 2);
@@ -81,7 +62,7 @@ Test(schedule_reduction, what_does_not_fit_into_registers_is_read_once_per_pass)
     cr_assert_gt(kiln_reduction_schedule_of(&result.schedule)->steps_per_item, 1);
     cr_assert_eq(result.schedule.traffic.bytes_fewest, 2 * x + 200000 * 4);
     cr_assert_eq(result.schedule.traffic.bytes_moved, 3 * x + 200000 * 4);
-    release(&result);
+    reduction_release(&result);
 }
 
 Test(schedule_reduction, what_all_rows_share_is_read_again_only_when_it_is_large)
@@ -91,14 +72,14 @@ Test(schedule_reduction, what_all_rows_share_is_read_again_only_when_it_is_large
                                       .dims = {512, 200000},
                                       .reduced_axes = 2,
                                       .dtype = KILN_DTYPE_F32};
-    struct scheduled small = schedule_for("gfx90a", &centered);
+    struct reduction_scheduled small = reduction_schedule_for("gfx90a", &centered);
     cr_assert_eq(small.schedule.traffic.bytes_moved, 3 * 512ull * 800000 + 800000);
-    release(&small);
+    reduction_release(&small);
 
     centered.dims[1] = 400000;
-    struct scheduled large = schedule_for("gfx90a", &centered);
+    struct reduction_scheduled large = reduction_schedule_for("gfx90a", &centered);
     cr_assert_eq(large.schedule.traffic.bytes_moved, 3 * 512ull * 1600000 + 2 * 1600000);
-    release(&large);
+    reduction_release(&large);
 }
 
 Test(schedule_reduction, long_rows_are_held_by_more_work_items)
@@ -110,11 +91,11 @@ Test(schedule_reduction, long_rows_are_held_by_more_work_items)
                                      .dtype = KILN_DTYPE_F32};
     static const char *const targets[] = {"gfx90a", "gfx942", "gfx906", "gfx1100", "gfx1201"};
     for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
-        struct scheduled result = schedule_for(targets[i], &softmax);
+        struct reduction_scheduled result = reduction_schedule_for(targets[i], &softmax);
         cr_assert(kiln_reduction_is_held(kiln_reduction_schedule_of(&result.schedule)), "%s",
                   targets[i]);
         cr_assert_geq(result.schedule.launch.block, 512, "%s", targets[i]);
-        release(&result);
+        reduction_release(&result);
     }
 }
 
@@ -151,12 +132,12 @@ Test(schedule_reduction, the_registers_of_the_target_decide_what_is_held)
                                      .dims = {4096, 65536},
                                      .reduced_axes = 2,
                                      .dtype = KILN_DTYPE_F32};
-    struct scheduled many = schedule_for("gfx90a", &softmax);
+    struct reduction_scheduled many = reduction_schedule_for("gfx90a", &softmax);
     cr_assert(kiln_reduction_is_held(kiln_reduction_schedule_of(&many.schedule)));
-    release(&many);
-    struct scheduled few = schedule_for("gfx906", &softmax);
+    reduction_release(&many);
+    struct reduction_scheduled few = reduction_schedule_for("gfx906", &softmax);
     cr_assert_not(kiln_reduction_is_held(kiln_reduction_schedule_of(&few.schedule)));
-    release(&few);
+    reduction_release(&few);
 
     /* On CUDA all work-items of a block share a file of 65536. */
     struct ir_fixture *fixture = reduction_fixture_create("gfx90a");
@@ -174,11 +155,11 @@ Test(schedule_reduction, what_no_later_pass_reads_is_not_held)
                                  .dims = {4096, 32768},
                                  .reduced_axes = 2,
                                  .dtype = KILN_DTYPE_F32};
-    struct scheduled result = schedule_for("gfx90a", &sum);
+    struct reduction_scheduled result = reduction_schedule_for("gfx90a", &sum);
     cr_assert_not(kiln_reduction_is_held(kiln_reduction_schedule_of(&result.schedule)));
     cr_assert_eq(result.schedule.launch.block, 256);
     cr_assert_eq(result.schedule.traffic.bytes_moved, result.schedule.traffic.bytes_fewest);
-    release(&result);
+    reduction_release(&result);
 }
 
 Test(schedule_reduction, a_full_reduction_in_segments)
@@ -190,7 +171,7 @@ Test(schedule_reduction, a_full_reduction_in_segments)
                                  .reduced_axes = 1,
                                  .dtype = KILN_DTYPE_F32,
                                  .segment_count = 512};
-    struct scheduled partial = schedule_for("gfx90a", &sum);
+    struct reduction_scheduled partial = reduction_schedule_for("gfx90a", &sum);
     cr_assert_not(kiln_reduction_is_columns(kiln_reduction_schedule_of(&partial.schedule)));
     cr_assert_eq(partial.schedule.walk.rank, 1);
     cr_assert_eq(kiln_reduction_schedule_of(&partial.schedule)->kept_count, 1);
@@ -199,10 +180,10 @@ Test(schedule_reduction, a_full_reduction_in_segments)
     cr_assert_eq(partial.schedule.launch.block, 256);
     cr_assert_eq(partial.schedule.launch.grid, 512);
     cr_assert_eq(partial.schedule.traffic.bytes_moved, (4u << 24) + 512 * 4);
-    release(&partial);
+    reduction_release(&partial);
 
     sum.role = KILN_ROLE_COMBINE;
-    struct scheduled combine = schedule_for("gfx90a", &sum);
+    struct reduction_scheduled combine = reduction_schedule_for("gfx90a", &sum);
     cr_assert_not(kiln_reduction_is_columns(kiln_reduction_schedule_of(&combine.schedule)),
                   "one row: its segments are dense");
     cr_assert_eq(combine.schedule.walk.rank, 1);
@@ -210,154 +191,7 @@ Test(schedule_reduction, a_full_reduction_in_segments)
     cr_assert_eq(combine.schedule.accesses[0].mode, KILN_ACCESS_VECTOR);
     cr_assert_eq(combine.schedule.launch.grid, 1);
     cr_assert_eq(combine.schedule.traffic.bytes_moved, 512 * 4 + 4);
-    release(&combine);
-}
-
-Test(schedule_reduction, a_column_sum_reads_neighbouring_columns)
-{
-    struct reduction_case sum = {.content = REDUCTION_SUM,
-                                 .rank = 2,
-                                 .dims = {8192, 8192},
-                                 .reduced_axes = 1,
-                                 .dtype = KILN_DTYPE_F32};
-    struct scheduled result = schedule_for("gfx90a", &sum);
-    const struct kiln_schedule *schedule = &result.schedule;
-    cr_assert(kiln_reduction_is_columns(kiln_reduction_schedule_of(schedule)));
-    cr_assert_eq(schedule->walk.vector_elems, 4);
-    cr_assert_eq(kiln_reduction_schedule_of(schedule)->kept_count, 2048);
-    cr_assert_eq(kiln_reduction_schedule_of(schedule)->step_count, 8192);
-    cr_assert_geq(kiln_reduction_schedule_of(schedule)->items_along_kept * 16, 128);
-    cr_assert_geq(schedule->launch.grid, 110, "no compute unit without work");
-    cr_assert_eq(schedule->accesses[0].mode, KILN_ACCESS_VECTOR);
-    cr_assert_eq(schedule->accesses[1].mode, KILN_ACCESS_VECTOR);
-    release(&result);
-}
-
-Test(schedule_reduction, segments_of_columns_are_combined_along_their_own_axis)
-{
-    struct reduction_case statistics = {.content = REDUCTION_STATISTICS,
-                                        .role = KILN_ROLE_PARTIAL,
-                                        .rank = 4,
-                                        .dims = {64, 56, 56, 256},
-                                        .reduced_axes = 7,
-                                        .dtype = KILN_DTYPE_F16,
-                                        .segment_count = 128};
-    struct scheduled partial = schedule_for("gfx90a", &statistics);
-    cr_assert(kiln_reduction_is_columns(kiln_reduction_schedule_of(&partial.schedule)));
-    cr_assert_eq(partial.schedule.walk.rank, 2);
-    cr_assert_eq(partial.schedule.walk.reduced_axes, 1);
-    cr_assert_eq(kiln_reduction_schedule_of(&partial.schedule)->step_count, 64 * 56 * 56);
-    cr_assert_eq(partial.schedule.walk.vector_elems, 8);
-    cr_assert_eq(partial.schedule.traffic.bytes_moved,
-                 64ull * 56 * 56 * 256 * 2 + 3 * 128 * 256 * 4);
-    release(&partial);
-
-    statistics.role = KILN_ROLE_COMBINE;
-    struct scheduled combine = schedule_for("gfx90a", &statistics);
-    cr_assert(kiln_reduction_is_columns(kiln_reduction_schedule_of(&combine.schedule)));
-    cr_assert_eq(combine.schedule.walk.rank, 2);
-    cr_assert_eq(combine.schedule.walk.dims[0], 128);
-    cr_assert_eq(combine.schedule.walk.dims[1], 256);
-    cr_assert_eq(combine.schedule.accesses[0].strides[0], 256);
-    cr_assert_eq(combine.schedule.accesses[3].strides[0], 0);
-    cr_assert_eq(combine.schedule.accesses[3].mode, KILN_ACCESS_VECTOR);
-    cr_assert_eq(combine.schedule.traffic.bytes_moved, 3 * 128 * 256 * 4 + 2 * 256 * 2);
-    /* Neighbours read all of the 64 bytes that an AMD GPU's caches ask for, 32 on an NVIDIA GPU. */
-    cr_assert_geq(kiln_reduction_schedule_of(&combine.schedule)->items_along_kept *
-                      combine.schedule.walk.vector_elems * 4,
-                  64);
-    release(&combine);
-    combine = schedule_for("sm_90", &statistics);
-    cr_assert_eq(kiln_reduction_schedule_of(&combine.schedule)->items_along_kept *
-                     combine.schedule.walk.vector_elems * 4,
-                 32);
-    release(&combine);
-}
-
-Test(schedule_reduction, segments_of_unaligned_columns_are_wide_on_cuda)
-{
-    struct reduction_case statistics = {.content = REDUCTION_STATISTICS,
-                                        .role = KILN_ROLE_PARTIAL,
-                                        .rank = 2,
-                                        .dims = {16384, 1023},
-                                        .reduced_axes = 1,
-                                        .dtype = KILN_DTYPE_F16,
-                                        .segment_count = 32};
-    struct scheduled odd = schedule_for("sm_90", &statistics);
-    cr_assert_eq(kiln_reduction_schedule_of(&odd.schedule)->items_along_kept, 32);
-    release(&odd);
-    odd = schedule_for("gfx942", &statistics);
-    cr_assert_eq(kiln_reduction_schedule_of(&odd.schedule)->items_along_kept, 8);
-    release(&odd);
-    statistics.dims[1] = 1024;
-    struct scheduled even = schedule_for("sm_90", &statistics);
-    cr_assert_eq(kiln_reduction_schedule_of(&even.schedule)->items_along_kept, 8);
-    release(&even);
-}
-
-/* Strips of 128 bytes, or of 64 where those would leave more than half of the compute units idle.
- */
-Test(schedule_reduction, few_whole_columns_have_narrow_strips)
-{
-    static const struct {
-        const char *target;
-        int64_t columns;
-        uint32_t items_along_kept; /* of 16 bytes each */
-    } cases[] = {
-        {"gfx942", 4096, 4}, {"gfx942", 10007, 8}, {"gfx90a", 4096, 8}, {"sm_90", 4097, 4}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct reduction_case sum = {.content = REDUCTION_SUM,
-                                     .rank = 2,
-                                     .dims = {4096, cases[i].columns},
-                                     .reduced_axes = 1,
-                                     .dtype = KILN_DTYPE_F16};
-        struct scheduled result = schedule_for(cases[i].target, &sum);
-        cr_expect_eq(kiln_reduction_schedule_of(&result.schedule)->items_along_kept,
-                     cases[i].items_along_kept, "%s", cases[i].target);
-        release(&result);
-    }
-}
-
-static double busy_items(const char *target, enum reduction_content content, int64_t columns)
-{
-    struct reduction_case reduction = {.content = content,
-                                       .rank = 2,
-                                       .dims = {4096, columns},
-                                       .reduced_axes = 1,
-                                       .dtype = KILN_DTYPE_F16};
-    struct scheduled result = schedule_for(target, &reduction);
-    double busy = kiln_reduction_schedule_of(&result.schedule)->busy_items;
-    release(&result);
-    return busy;
-}
-
-/* 1024 work-items fill a compute unit, if each has one access in flight. */
-Test(schedule_reduction, columns_count_what_they_have_in_flight)
-{
-    cr_expect_float_eq(busy_items("gfx942", REDUCTION_SUM, 4096), 2 * 128 * 1024.0, 1);
-    cr_expect_float_eq(busy_items("sm_90", REDUCTION_SUM, 4096), 132 * 1024.0, 1);
-    cr_expect_float_eq(busy_items("sm_90", REDUCTION_SUM, 2047), 64 * 1024.0, 1,
-                       "unaligned vectors: a multiprocessor has no more than its share");
-    cr_expect_float_eq(busy_items("sm_90", REDUCTION_SOFTMAX, 8192), 132 * 1024.0, 1);
-    cr_expect_float_eq(busy_items("sm_90", REDUCTION_SOFTMAX, 8193), 129 * 512.0, 1,
-                       "unaligned stores take twice the time");
-}
-
-Test(schedule_reduction, channels_first_have_two_reduced_axes_around_the_kept_one)
-{
-    struct reduction_case statistics = {.content = REDUCTION_STATISTICS,
-                                        .rank = 4,
-                                        .dims = {64, 256, 56, 56},
-                                        .reduced_axes = 13,
-                                        .dtype = KILN_DTYPE_F16};
-    struct scheduled result = schedule_for("gfx90a", &statistics);
-    cr_assert_not(kiln_reduction_is_columns(kiln_reduction_schedule_of(&result.schedule)));
-    cr_assert_eq(result.schedule.walk.rank, 3);
-    cr_assert_eq(result.schedule.walk.reduced_axes, 5);
-    cr_assert_eq(kiln_reduction_schedule_of(&result.schedule)->kept_count, 256);
-    cr_assert_eq(kiln_reduction_schedule_of(&result.schedule)->step_count, 64 * 3136 / 8);
-    cr_assert_eq(result.schedule.accesses[1].mode, KILN_ACCESS_SPLAT, "one result per row");
-    release(&result);
+    reduction_release(&combine);
 }
 
 Test(schedule_reduction, a_middle_axis_is_held_too)
@@ -367,12 +201,12 @@ Test(schedule_reduction, a_middle_axis_is_held_too)
                                      .dims = {1000, 64, 1000},
                                      .reduced_axes = 2,
                                      .dtype = KILN_DTYPE_F32};
-    struct scheduled result = schedule_for("gfx90a", &softmax);
+    struct reduction_scheduled result = reduction_schedule_for("gfx90a", &softmax);
     cr_assert(kiln_reduction_is_columns(kiln_reduction_schedule_of(&result.schedule)));
     cr_assert_eq(result.schedule.walk.rank, 3);
     cr_assert(kiln_reduction_is_held(kiln_reduction_schedule_of(&result.schedule)));
     cr_assert_eq(kiln_reduction_schedule_of(&result.schedule)->kept_count, 1000 * 250);
-    release(&result);
+    reduction_release(&result);
 }
 
 Test(schedule_reduction, rows_of_a_few_elements_are_one_work_items)
@@ -382,13 +216,13 @@ Test(schedule_reduction, rows_of_a_few_elements_are_one_work_items)
                                  .dims = {1000000, 3},
                                  .reduced_axes = 2,
                                  .dtype = KILN_DTYPE_F32};
-    struct scheduled result = schedule_for("gfx90a", &sum);
+    struct reduction_scheduled result = reduction_schedule_for("gfx90a", &sum);
     cr_assert_eq(result.schedule.walk.vector_elems, 2);
     cr_assert_eq(result.schedule.walk.moved_elems, 1, "the second vector has one element twice");
     cr_assert_eq(kiln_reduction_schedule_of(&result.schedule)->items_along_reduced, 1);
     cr_assert_eq(kiln_reduction_schedule_of(&result.schedule)->steps_per_item, 2);
     cr_assert_eq(result.schedule.launch.block, 256);
-    release(&result);
+    reduction_release(&result);
 }
 
 Test(schedule_reduction, the_last_vector_of_a_row_is_moved_back)
@@ -411,10 +245,10 @@ Test(schedule_reduction, the_last_vector_of_a_row_is_moved_back)
                                            .dims = {100000, rows[i].columns},
                                            .reduced_axes = 2,
                                            .dtype = KILN_DTYPE_F32};
-        struct scheduled result = schedule_for("gfx90a", &reduction);
+        struct reduction_scheduled result = reduction_schedule_for("gfx90a", &reduction);
         cr_expect_eq(result.schedule.walk.vector_elems, 4);
         cr_expect_eq(result.schedule.walk.moved_elems, rows[i].moved, "%s", rows[i].why);
-        release(&result);
+        reduction_release(&result);
     }
 }
 
@@ -425,14 +259,14 @@ Test(schedule_reduction, the_last_step_of_a_row_is_not_nearly_empty)
                                      .dims = {8192, 4097},
                                      .reduced_axes = 2,
                                      .dtype = KILN_DTYPE_F16};
-    struct scheduled result = schedule_for("gfx942", &softmax);
+    struct reduction_scheduled result = reduction_schedule_for("gfx942", &softmax);
     cr_expect_eq(kiln_reduction_schedule_of(&result.schedule)->step_count, 513);
     cr_expect_eq(kiln_reduction_schedule_of(&result.schedule)->items_along_reduced, 256);
-    release(&result);
+    reduction_release(&result);
     softmax.dims[1] = 4096;
-    result = schedule_for("gfx942", &softmax);
+    result = reduction_schedule_for("gfx942", &softmax);
     cr_expect_eq(kiln_reduction_schedule_of(&result.schedule)->items_along_reduced, 512);
-    release(&result);
+    reduction_release(&result);
 }
 
 Test(schedule_reduction, lines_have_tails_unless_vectors_divide_them)
@@ -442,13 +276,13 @@ Test(schedule_reduction, lines_have_tails_unless_vectors_divide_them)
                                  .dims = {7, 1024},
                                  .reduced_axes = 1,
                                  .dtype = KILN_DTYPE_F32};
-    struct scheduled result = schedule_for("gfx90a", &sum);
+    struct reduction_scheduled result = reduction_schedule_for("gfx90a", &sum);
     cr_assert_not(kiln_schedule_has_tails(&result.schedule));
-    release(&result);
+    reduction_release(&result);
     sum.dims[1] = 1023;
-    struct scheduled odd = schedule_for("gfx90a", &sum);
+    struct reduction_scheduled odd = reduction_schedule_for("gfx90a", &sum);
     cr_assert(kiln_schedule_has_tails(&odd.schedule));
-    release(&odd);
+    reduction_release(&odd);
 }
 
 Test(schedule_reduction, the_memory_order_decides_the_form)
@@ -459,10 +293,10 @@ Test(schedule_reduction, the_memory_order_decides_the_form)
                                  .reduced_axes = 1,
                                  .is_reversed = true,
                                  .dtype = KILN_DTYPE_F32};
-    struct scheduled result = schedule_for("gfx90a", &sum);
+    struct reduction_scheduled result = reduction_schedule_for("gfx90a", &sum);
     cr_assert_not(kiln_reduction_is_columns(kiln_reduction_schedule_of(&result.schedule)),
                   "the first axis is the fastest");
-    release(&result);
+    reduction_release(&result);
 }
 
 Test(schedule_reduction, few_rows_get_many_work_items)
@@ -472,10 +306,10 @@ Test(schedule_reduction, few_rows_get_many_work_items)
                                  .dims = {16, 8192},
                                  .reduced_axes = 2,
                                  .dtype = KILN_DTYPE_F32};
-    struct scheduled result = schedule_for("gfx90a", &sum);
+    struct reduction_scheduled result = reduction_schedule_for("gfx90a", &sum);
     cr_assert_eq(result.schedule.launch.block, 1024);
     cr_assert_eq(result.schedule.launch.grid, 16);
-    release(&result);
+    reduction_release(&result);
 }
 
 /* kiln explain prints the rule. */
@@ -508,11 +342,11 @@ Test(schedule_reduction, the_rule_for_work_items_is_noted)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct reduction_case reduction = rows[i].reduction;
         reduction.dtype = KILN_DTYPE_F32;
-        struct scheduled result = schedule_for(rows[i].target, &reduction);
+        struct reduction_scheduled result = reduction_schedule_for(rows[i].target, &reduction);
         cr_expect_eq(kiln_reduction_schedule_of(&result.schedule)->items_rule, rows[i].rule,
                      "row %zu: %d", i,
                      (int)kiln_reduction_schedule_of(&result.schedule)->items_rule);
-        release(&result);
+        reduction_release(&result);
     }
 }
 
@@ -523,21 +357,21 @@ Test(schedule_reduction, a_core_takes_whole_rows)
                                      .dims = {1024, 8192},
                                      .reduced_axes = 2,
                                      .dtype = KILN_DTYPE_F32};
-    struct scheduled cached = schedule_for("host", &softmax);
+    struct reduction_scheduled cached = reduction_schedule_for("host", &softmax);
     cr_assert_eq(kiln_reduction_schedule_of(&cached.schedule)->items_along_reduced, 1);
     cr_assert_eq(cached.schedule.launch.lds_bytes, 0);
     cr_assert_geq(cached.schedule.walk.vector_elems, 16);
     cr_assert_geq(cached.schedule.launch.grid, 8);
     cr_assert_eq(cached.schedule.traffic.bytes_moved, cached.schedule.traffic.bytes_fewest,
                  "32 KiB stay in the cache");
-    release(&cached);
+    reduction_release(&cached);
 
     softmax.dims[1] = 1 << 20;
-    struct scheduled again = schedule_for("host", &softmax);
+    struct reduction_scheduled again = reduction_schedule_for("host", &softmax);
     cr_assert_eq(again.schedule.traffic.bytes_fewest, 2 * 1024ull * (4 << 20));
     cr_assert_eq(again.schedule.traffic.bytes_moved, 4 * 1024ull * (4 << 20),
                  "three reads and a write");
-    release(&again);
+    reduction_release(&again);
 }
 
 Test(schedule_reduction, a_core_takes_the_vectors_that_leave_least_over)
@@ -552,10 +386,10 @@ Test(schedule_reduction, a_core_takes_the_vectors_that_leave_least_over)
                                      .dims = {1000, expected[i].length},
                                      .reduced_axes = 2,
                                      .dtype = KILN_DTYPE_F32};
-        struct scheduled result = schedule_for("host", &sum);
+        struct reduction_scheduled result = reduction_schedule_for("host", &sum);
         cr_assert_eq(result.schedule.walk.vector_elems, expected[i].vector, "%lld",
                      (long long)expected[i].length);
-        release(&result);
+        reduction_release(&result);
     }
 }
 
@@ -566,15 +400,15 @@ Test(schedule_reduction, all_cores_get_columns)
                                  .dims = {8192, 8192},
                                  .reduced_axes = 1,
                                  .dtype = KILN_DTYPE_F32};
-    struct scheduled many = schedule_for("host", &sum);
+    struct reduction_scheduled many = reduction_schedule_for("host", &sum);
     cr_assert_eq(many.schedule.walk.vector_elems, 64);
-    release(&many);
+    reduction_release(&many);
 
     sum.dims[1] = 256;
-    struct scheduled few = schedule_for("host", &sum);
+    struct reduction_scheduled few = reduction_schedule_for("host", &sum);
     cr_assert_eq(few.schedule.walk.vector_elems, 32);
     cr_assert_eq(few.schedule.launch.grid, 8);
-    release(&few);
+    reduction_release(&few);
 }
 
 Test(schedule_reduction, short_lines_without_tails_are_worth_half_the_vector)
@@ -584,14 +418,14 @@ Test(schedule_reduction, short_lines_without_tails_are_worth_half_the_vector)
                                         .dims = {64, 512, 14 * 14},
                                         .reduced_axes = 5,
                                         .dtype = KILN_DTYPE_F16};
-    struct scheduled result = schedule_for("gfx90a", &statistics);
+    struct reduction_scheduled result = reduction_schedule_for("gfx90a", &statistics);
     cr_assert_eq(result.schedule.walk.vector_elems, 4);
-    release(&result);
+    reduction_release(&result);
 
     statistics.dims[2] = 7 * 7;
-    struct scheduled odd = schedule_for("gfx90a", &statistics);
+    struct reduction_scheduled odd = reduction_schedule_for("gfx90a", &statistics);
     cr_assert_eq(odd.schedule.walk.vector_elems, 8, "no other vector would do better");
-    release(&odd);
+    reduction_release(&odd);
 }
 
 Test(schedule_reduction, one_element_at_a_time_on_request)
@@ -636,7 +470,7 @@ Test(schedule_reduction, prints_what_was_chosen)
                                  .reduced_axes = 2,
                                  .dtype = KILN_DTYPE_F32,
                                  .segment_count = 4};
-    struct scheduled result = schedule_for("gfx90a", &sum);
+    struct reduction_scheduled result = reduction_schedule_for("gfx90a", &sum);
     struct kiln_buffer text;
     kiln_buffer_init(&text);
     kiln_schedule_print(&result.schedule, &result.group, &text);
@@ -647,7 +481,7 @@ Test(schedule_reduction, prints_what_was_chosen)
         "along the kept ones, steps 512, 4 at once, read once and held, 4 segments, lds 16 bytes, "
         "vector 4, block 256, grid 8192, 32-bit index\n");
     kiln_buffer_fini(&text);
-    release(&result);
+    reduction_release(&result);
 }
 
 static enum kiln_reduction_held held_on(const char *target, enum reduction_content content,
@@ -658,9 +492,9 @@ static enum kiln_reduction_held held_on(const char *target, enum reduction_conte
                                        .dims = {8192, columns},
                                        .reduced_axes = 2,
                                        .dtype = KILN_DTYPE_F16};
-    struct scheduled result = schedule_for(target, &reduction);
+    struct reduction_scheduled result = reduction_schedule_for(target, &reduction);
     enum kiln_reduction_held held = kiln_reduction_schedule_of(&result.schedule)->held;
-    release(&result);
+    reduction_release(&result);
     return held;
 }
 
@@ -704,12 +538,12 @@ Test(schedule_reduction, a_launch_stays_below_what_hip_can_count)
         for (size_t k = 0; k < sizeof targets / sizeof *targets; k++) {
             struct reduction_case reduction = cases[i];
             reduction.dtype = KILN_DTYPE_F32;
-            struct scheduled result = schedule_for(targets[k], &reduction);
+            struct reduction_scheduled result = reduction_schedule_for(targets[k], &reduction);
             cr_expect_leq((uint64_t)result.schedule.launch.grid * result.schedule.launch.block,
                           UINT32_MAX, "case %zu on %s", i, targets[k]);
             if (result.schedule.launch.block > largest_block)
                 largest_block = result.schedule.launch.block;
-            release(&result);
+            reduction_release(&result);
         }
     }
     cr_expect_eq(largest_block, 1024);
