@@ -361,20 +361,27 @@ kiln_walk_tails(const kiln_arguments &arguments, const kiln_share &share, const 
 
 #if KILN_GROUPS_OF_ROW > 1
 
-/* Merges the accumulators of a row's work-groups. Each has an entry for the others, after the entries
- * of its waves. kiln_cluster_wait returns when all have read it. */
+/* Merges the accumulators of a row's work-groups. Each has an entry for the others, after the entries of its waves.
+ * kiln_cluster_wait returns when all have read it. */
 template <class Pass, bool is_full>
 KILN_DEVICE void kiln_merge_groups(kiln_shared &shared, typename Pass::merged &merged)
 {
     if (kiln_work_item() == 0)
         Pass::put(merged, KILN_WAVES_PER_ROW, shared);
     kiln_cluster_barrier();
-    Pass::get(*kiln_in_group(&shared, kiln_work_item() % KILN_GROUPS_OF_ROW), KILN_WAVES_PER_ROW,
-              merged);
-    kiln_cluster_arrive();
+    typename Pass::merged others[KILN_GROUPS_OF_ROW];
     KILN_UNROLL
-    for (unsigned mask = 1; mask < KILN_GROUPS_OF_ROW; mask *= 2)
-        KILN_PASS_SHUFFLE(mask, merged);
+    for (unsigned group = 0; group < KILN_GROUPS_OF_ROW; group++)
+        Pass::get(*kiln_in_group(&shared, group), KILN_WAVES_PER_ROW, others[group]);
+    kiln_cluster_arrive();
+    /* In pairs, since moments of even rows have as many elements as their twins. */
+    KILN_UNROLL
+    for (unsigned half = KILN_GROUPS_OF_ROW / 2; half > 0; half /= 2) {
+        KILN_UNROLL
+        for (unsigned group = 0; group < half; group++)
+            KILN_PASS_MERGE(others[group + half], others[group]);
+    }
+    merged = others[0];
 }
 
 #endif
@@ -392,8 +399,8 @@ KILN_DEVICE void kiln_merge_row([[maybe_unused]] kiln_shared &shared, typename P
         kiln_cluster_wait();
 #endif
 #if KILN_WAVES_PER_ROW > 1
-    /* Entries of an earlier merge must have been read. A cluster has waited for that. */
-    if (KILN_GROUPS_OF_ROW == 1 && (!Pass::is_first || KILN_HAS_TURNS))
+    /* Nobody may still read what an earlier merge has left. */
+    if (!Pass::is_first || KILN_HAS_TURNS)
         kiln_barrier();
 #if !KILN_IS_COLUMNS
     const unsigned lane = kiln_work_item() % KILN_WAVE_SIZE;
